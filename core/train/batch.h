@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace wam {
+
+// B batch · T pixel frame · H W row, column · C channel · N block of frames · S state value ·
+// P action step (all blocks, N * actions per block) · A action value · M text token · D text width
+
+// Where a sample comes from; for messages and for the order tests.
+struct SampleId {
+  std::int32_t dataset = 0;
+  std::int64_t episode = 0;
+  std::int64_t frame = 0;  // the window's start frame within the episode
+
+  bool operator==(const SampleId&) const = default;
+};
+
+// One window of an episode after all transforms, on the CPU.
+struct Sample {
+  SampleId id;
+  std::uint64_t ordinal = 0;   // samples since the run began: the key of every draw (D7)
+  at::Tensor image_THWC;       // uint8, the mosaic of all views
+  at::Tensor state_NS;         // float32, normalised, zero-padded
+  at::Tensor action_PA;        // float32, normalised to [-1, 1], zero-padded
+  at::Tensor action_mask_PA;   // bool, true for real values
+  bool has_real_action = true;
+  std::string prompt;          // as handed to the tokenizer
+};
+
+// Samples of one shape, stacked. Pinned when the loader was told so.
+struct Batch {
+  std::vector<SampleId> id;
+  std::vector<std::uint64_t> ordinal;
+  at::Tensor image_BTHWC;
+  at::Tensor state_BNS;
+  at::Tensor action_BPA;
+  at::Tensor action_mask_BPA;
+  at::Tensor has_real_action_B;  // bool
+  std::vector<std::string> prompt;
+  // Text embeddings: rows past text_length are zero; M is one of a few fixed lengths and stands for
+  // the model's full text length (the model knows that the rows it does not see are zero).
+  at::Tensor text_BMD;
+  std::vector<std::int64_t> text_length;
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ordinal.size()); }
+};
+
+}  // namespace wam
