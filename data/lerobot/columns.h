@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/lerobot/meta.h"
+
+namespace wam {
+
+// Which column of a dataset holds what an embodiment calls "state.joint_position".
+//
+// Source: RLinf @ a3816b5, its LeRobot reader; defaults of modality.json as in DreamZero @ ab790c1.
+// Keys may be given with or without their kind ("state.joint_position" or "joint_position").
+// Errors: DataError naming dataset, key, and the names that exist.
+
+enum class VectorKind { kState, kAction };
+
+// Values [start, end) of each row of a vector column.
+struct ColumnSlice {
+  std::string column;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+
+  [[nodiscard]] std::int64_t width() const { return end - start; }
+  bool operator==(const ColumnSlice&) const = default;
+};
+
+// One slice per key, in the order of `keys`. All keys of an embodiment at once, since a single key
+// that no rule covers means the whole vector.
+std::vector<ColumnSlice> find_vector_columns(const LeRobotMeta& meta,
+                                             VectorKind kind,
+                                             const std::vector<std::string>& keys);
+
+// The camera feature behind "video.wrist_image".
+std::string find_camera(const LeRobotMeta& meta, const std::string& key);
+
+// The column behind "annotation.task". It holds text or an index into the tasks.
+std::string find_language_column(const LeRobotMeta& meta, const std::string& key);
+
+// The column whose changes cut an episode into spans of one instruction: the first of the language
+// columns of `keys` that the dataset has, then "task_index", then "task"; nothing when there is
+// none.
+std::optional<std::string> find_span_column(const LeRobotMeta& meta,
+                                            const std::vector<std::string>& keys);
+
+}  // namespace wam

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "data/lerobot/columns.h"
+#include "data/lerobot/meta.h"
+
+namespace wam {
+
+// Height and width of a camera's pictures, in pixels.
+struct PictureSize {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  bool operator==(const PictureSize&) const = default;
+};
+
+// Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
+struct LeRobotReaderOptions {
+  std::size_t column_cache_bytes = std::size_t{256} << 20U;  // decoded table columns
+  std::size_t max_open_tables = 32;
+  std::size_t max_idle_decoders = 16;
+  std::size_t max_video_indices = 4096;
+};
+
+// Reads a LeRobot dataset, layouts v2.0 and v2.1: tables, mp4 video, pictures inside tables.
+//
+// Episodes are addressed by `episode_idx`, the position in meta().episodes (0 ...
+// num_episodes()-1); the dataset's own numbers may have gaps and appear in messages. Frames are
+// addressed by their position in the episode.
+//
+// Construction reads meta/ only. Tables, videos and their indices are opened when first touched
+// and kept in bounded caches.
+//
+// Letters: L row of an episode · D value of a vector · T picture · H W row, column · C channel.
+// Threads: all members may be called from any thread; one video is decoded on the calling thread.
+// Errors:  DataError naming dataset, episode, file and frame.
+class LeRobotReader {
+ public:
+  explicit LeRobotReader(const std::filesystem::path& root,
+                         const LeRobotReaderOptions& options = {});
+  ~LeRobotReader();
+  LeRobotReader(const LeRobotReader&) = delete;
+  LeRobotReader& operator=(const LeRobotReader&) = delete;
+  LeRobotReader(LeRobotReader&&) = delete;
+  LeRobotReader& operator=(LeRobotReader&&) = delete;
+
+  [[nodiscard]] const LeRobotMeta& meta() const noexcept;
+  [[nodiscard]] std::int64_t num_episodes() const noexcept;
+  // The dataset's own number (episode_index) of an episode.
+  [[nodiscard]] std::int64_t episode_number(std::int64_t episode_idx) const;
+  // Frames of an episode: the episode list's word, else the table's row count.
+  [[nodiscard]] std::int64_t episode_length(std::int64_t episode_idx) const;
+  // Text of a task. Errors: DataError when the task list lacks the index.
+  [[nodiscard]] const std::string& task_text(std::int64_t task_index) const;
+
+  // Columns that the episode's table really has (info.json may promise others). Opens the table's
+  // footer only, so that a missing action column is found cheaply at the start.
+  [[nodiscard]] std::vector<std::string> columns(std::int64_t episode_idx) const;
+  [[nodiscard]] bool has_column(std::int64_t episode_idx, const std::string& column) const;
+  // DataError "... has no column X. Found: ... Fix: ..." unless the episode's table has it and, for
+  // slices, unless its vectors are wide enough. Reads one row group at most.
+  void require_column(std::int64_t episode_idx, const ColumnSlice& slice) const;
+
+  // (L, D) in the stored type (kFloat, kDouble, kLong, kInt, kBool ...), bit for bit; scalars have
+  // D = 1. May alias the cache: do not write to it.
+  [[nodiscard]] at::Tensor read_column(std::int64_t episode_idx, const std::string& column) const;
+  // (L, end - start): part of every row.
+  [[nodiscard]] at::Tensor read_column(std::int64_t episode_idx, const ColumnSlice& slice) const;
+  // A column of text, one per row.
+  [[nodiscard]] std::vector<std::string> read_strings(std::int64_t episode_idx,
+                                                      const std::string& column) const;
+  // True when the column holds text (read_strings), false when numbers (read_column).
+  [[nodiscard]] bool is_text_column(std::int64_t episode_idx, const std::string& column) const;
+  // Per row the instruction that a language column means: text trimmed, or the task of the index.
+  [[nodiscard]] std::vector<std::string> read_language(std::int64_t episode_idx,
+                                                       const std::string& column) const;
+
+  // (T, H, W, 3) uint8 RGB of these frames, in this order; repeats are allowed.
+  // Video: FFmpeg, swscale with its default flags (equal to `ffmpeg -pix_fmt rgb24`).
+  [[nodiscard]] at::Tensor read_frames(std::int64_t episode_idx,
+                                       const std::string& camera,
+                                       std::span<const std::int64_t> frames) const;
+  // Size of the camera's pictures: that of frame 0 of the first episode, decoded once; an info.json
+  // that says something else is an error.
+  [[nodiscard]] PictureSize picture_size(const std::string& camera) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wam
