@@ -50,14 +50,16 @@ class InvariantError : public Error {
 };
 
 // Throws E unless `ok`; the text is only formatted on failure.
-// The text says what was being done, what was found, what was expected and, for user errors, "Fix: …".
+// The text says what was being done, what was found, what was expected and, for user errors, "Fix:
+// …".
 template <class E, class... A>
 void require(bool ok, fmt::format_string<A...> text, A&&... values) {
   if (!ok) throw E(fmt::format(text, std::forward<A>(values)...));
 }
 
 // A check of our own reasoning: throws InvariantError with the caller's location.
-void invariant(bool ok, const char* what,
+void invariant(bool ok,
+               const char* what,
                std::source_location where = std::source_location::current());
 
 }  // namespace wam

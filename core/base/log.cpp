@@ -1,9 +1,9 @@
 #include "core/base/log.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+
+#include <unistd.h>
 
 #include "core/base/errors.h"
 
@@ -23,8 +23,12 @@ Log::~Log() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-void Log::info(std::string_view text) { line("", text); }
-void Log::warn(std::string_view text) { line("warning: ", text); }
+void Log::info(std::string_view text) {
+  line("", text);
+}
+void Log::warn(std::string_view text) {
+  line("warning: ", text);
+}
 
 void Log::line(std::string_view prefix, std::string_view text) {
   const std::lock_guard lock(mutex_);

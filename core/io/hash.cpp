@@ -1,9 +1,9 @@
 #include "core/io/hash.h"
 
-#include <xxhash.h>
-
 #include <cstdio>
 #include <vector>
+
+#include <xxhash.h>
 
 #include "core/base/errors.h"
 #include "core/base/unique_handle.h"
@@ -11,7 +11,9 @@
 namespace wam {
 namespace {
 
-void close_file(std::FILE* file) noexcept { std::fclose(file); }
+void close_file(std::FILE* file) noexcept {
+  std::fclose(file);
+}
 
 }  // namespace
 
@@ -25,14 +27,18 @@ struct StreamHash::State {
   ~State() { XXH3_freeState(xxh); }
 };
 
-StreamHash::StreamHash() : state_(std::make_unique<State>()) { XXH3_64bits_reset(state_->xxh); }
+StreamHash::StreamHash() : state_(std::make_unique<State>()) {
+  XXH3_64bits_reset(state_->xxh);
+}
 StreamHash::~StreamHash() = default;
 
 void StreamHash::update(const void* data, std::size_t bytes) {
   XXH3_64bits_update(state_->xxh, data, bytes);
 }
 
-std::uint64_t StreamHash::digest() const { return XXH3_64bits_digest(state_->xxh); }
+std::uint64_t StreamHash::digest() const {
+  return XXH3_64bits_digest(state_->xxh);
+}
 
 std::uint64_t content_hash(const void* data, std::size_t bytes) {
   return XXH3_64bits(data, bytes);
@@ -50,6 +56,8 @@ std::uint64_t file_hash(const std::string& path) {
   return hash.digest();
 }
 
-std::string hash_hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+std::string hash_hex(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
 
 }  // namespace wam

@@ -1,13 +1,13 @@
 #include "core/io/safetensors.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
@@ -21,9 +21,9 @@ using Json = nlohmann::ordered_json;
 
 const std::map<std::string, std::size_t>& dtype_table() {
   static const std::map<std::string, std::size_t> table{
-      {"F64", 8}, {"F32", 4},  {"F16", 2},  {"BF16", 2}, {"I64", 8},    {"I32", 4},
-      {"I16", 2}, {"I8", 1},   {"U8", 1},   {"U16", 2},  {"U32", 4},    {"U64", 8},
-      {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+      {"F64", 8}, {"F32", 4}, {"F16", 2},  {"BF16", 2},    {"I64", 8},
+      {"I32", 4}, {"I16", 2}, {"I8", 1},   {"U8", 1},      {"U16", 2},
+      {"U32", 4}, {"U64", 8}, {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
   return table;
 }
 
@@ -55,8 +55,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path
   }
   ::close(descriptor);
   require<DataError>(map_ != nullptr && map_ != MAP_FAILED,
-                     "opening {}: {} bytes cannot be mapped as a safetensors file.",
-                     path.string(), map_bytes_);
+                     "opening {}: {} bytes cannot be mapped as a safetensors file.", path.string(),
+                     map_bytes_);
   std::uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, map_, kHeaderLengthBytes);
   if (header_bytes > kMaxHeaderBytes || header_bytes > map_bytes_ - kHeaderLengthBytes) {
@@ -75,7 +75,9 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path
   }
 }
 
-SafetensorsFile::~SafetensorsFile() { ::munmap(map_, map_bytes_); }
+SafetensorsFile::~SafetensorsFile() {
+  ::munmap(map_, map_bytes_);
+}
 
 void SafetensorsFile::parse(const char* header, std::size_t header_bytes, std::size_t data_bytes) {
   const auto* data = reinterpret_cast<const std::byte*>(header + header_bytes);

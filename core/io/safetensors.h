@@ -65,7 +65,8 @@ std::size_t dtype_bytes(const std::string& dtype);
 // order of `headers`. Errors: DeviceError (disk), InvariantError (wrong size or order).
 class SafetensorsWriter {
  public:
-  SafetensorsWriter(const std::filesystem::path& path, std::vector<TensorHeader> headers,
+  SafetensorsWriter(const std::filesystem::path& path,
+                    std::vector<TensorHeader> headers,
                     const std::map<std::string, std::string>& metadata);
   ~SafetensorsWriter();
   SafetensorsWriter(const SafetensorsWriter&) = delete;

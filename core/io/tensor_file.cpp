@@ -1,9 +1,9 @@
 #include "core/io/tensor_file.h"
 
+#include <array>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-
-#include <array>
 
 #include "core/base/errors.h"
 

@@ -87,7 +87,9 @@ void CounterStream::uniforms(float* out, std::int64_t count, std::uint64_t first
   for (std::int64_t i = 0; i < count; ++i) out[i] = uniform(first + static_cast<std::uint64_t>(i));
 }
 
-Permutation::Permutation(std::uint64_t n, std::uint64_t seed, Purpose purpose,
+Permutation::Permutation(std::uint64_t n,
+                         std::uint64_t seed,
+                         Purpose purpose,
                          std::uint64_t ordinal)
     : n_(n), half_bits_(1), stream_(seed, purpose, ordinal) {
   invariant(n > 0, "a permutation of nothing");

@@ -23,13 +23,13 @@ struct SampleId {
 // One window of an episode after all transforms, on the CPU.
 struct Sample {
   SampleId id;
-  std::uint64_t ordinal = 0;   // samples since the run began: the key of every draw (D7)
-  at::Tensor image_THWC;       // uint8, the mosaic of all views
-  at::Tensor state_NS;         // float32, normalised, zero-padded
-  at::Tensor action_PA;        // float32, normalised to [-1, 1], zero-padded
-  at::Tensor action_mask_PA;   // bool, true for real values
+  std::uint64_t ordinal = 0;  // samples since the run began: the key of every draw (D7)
+  at::Tensor image_THWC;      // uint8, the mosaic of all views
+  at::Tensor state_NS;        // float32, normalised, zero-padded
+  at::Tensor action_PA;       // float32, normalised to [-1, 1], zero-padded
+  at::Tensor action_mask_PA;  // bool, true for real values
   bool has_real_action = true;
-  std::string prompt;          // as handed to the tokenizer
+  std::string prompt;  // as handed to the tokenizer
 };
 
 // Samples of one shape, stacked. Pinned when the loader was told so.

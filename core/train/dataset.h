@@ -30,7 +30,8 @@ class Dataset {
   [[nodiscard]] virtual std::uint64_t size() const = 0;
   [[nodiscard]] virtual SampleId identify(std::uint64_t window_idx) const = 0;
   // `ordinal` keys every random choice (crop, jitter, instruction).
-  [[nodiscard]] virtual Sample load(std::uint64_t window_idx, std::uint64_t ordinal,
+  [[nodiscard]] virtual Sample load(std::uint64_t window_idx,
+                                    std::uint64_t ordinal,
                                     Transforms transforms) const = 0;
   // Every text that `load` may put into Sample::prompt.
   [[nodiscard]] virtual std::vector<std::string> prompts() const = 0;

@@ -43,13 +43,17 @@ class Model {
   // Adds d(weight * sum of per-sample losses)/d(parameter) to the units' gradients and returns the
   // unweighted sums. `seed` is the run's: draws are keyed by it and Batch::ordinal. An empty batch
   // makes the same calls on `sharding` and adds nothing.
-  virtual Losses train(const Batch& batch, Sharding& sharding, std::uint64_t seed,
+  virtual Losses train(const Batch& batch,
+                       Sharding& sharding,
+                       std::uint64_t seed,
                        double weight) = 0;
   // The same losses without gradients; draws keyed by `seed` and Batch::ordinal.
   virtual Losses evaluate(const Batch& batch, Sharding& sharding, std::uint64_t seed) = 0;
   // Video and actions from noise in `steps` Euler steps, each block conditioned on its clean
   // history (teacher forcing, as in training).
-  virtual Prediction predict(const Batch& batch, Sharding& sharding, std::uint64_t seed,
+  virtual Prediction predict(const Batch& batch,
+                             Sharding& sharding,
+                             std::uint64_t seed,
                              std::int64_t steps) = 0;
 };
 

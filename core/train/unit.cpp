@@ -1,8 +1,8 @@
 #include "core/train/unit.h"
 
-#include <ATen/ops/zeros.h>
-
 #include <algorithm>
+
+#include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
 
@@ -46,8 +46,7 @@ UnitSpec make_unit(std::string name, std::vector<TensorSpec> tensors) {
 
 ShardRange shard_range(const UnitSpec& unit, int shard_idx, int num_shards) {
   ShardRange range;
-  range.piece =
-      round_up((unit.trainable_numel + num_shards - 1) / num_shards, kUnitAlignment);
+  range.piece = round_up((unit.trainable_numel + num_shards - 1) / num_shards, kUnitAlignment);
   range.begin = std::min(unit.trainable_numel, range.piece * shard_idx);
   range.end = std::min(unit.trainable_numel, range.begin + range.piece);
   return range;
@@ -60,8 +59,8 @@ Unit::Unit(UnitSpec spec, const UnitPlacement& placement)
 
 void Unit::allocate_compute() {
   if (compute_.defined()) return;
-  compute_ = at::zeros({spec_.numel},
-                       at::TensorOptions(placement_.device).dtype(placement_.compute_type));
+  compute_ =
+      at::zeros({spec_.numel}, at::TensorOptions(placement_.device).dtype(placement_.compute_type));
 }
 
 void Unit::allocate_gradient() {

@@ -79,9 +79,9 @@ class Unit {
   void allocate_state();
 
   // Flat buffers.
-  [[nodiscard]] at::Tensor& compute() noexcept { return compute_; }          // (numel)
-  [[nodiscard]] at::Tensor& gradient() noexcept { return gradient_; }        // (trainable_numel)
-  [[nodiscard]] at::Tensor& state(const std::string& array);                 // (shard().numel())
+  [[nodiscard]] at::Tensor& compute() noexcept { return compute_; }    // (numel)
+  [[nodiscard]] at::Tensor& gradient() noexcept { return gradient_; }  // (trainable_numel)
+  [[nodiscard]] at::Tensor& state(const std::string& array);           // (shard().numel())
   [[nodiscard]] std::map<std::string, at::Tensor>& states() noexcept { return states_; }
 
   // Views of one tensor, in its shape.

@@ -1,12 +1,12 @@
 #include "test/support/golden.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/tensor.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include "core/base/errors.h"
 #include "core/io/tensor_file.h"
@@ -28,7 +28,9 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-at::Tensor as_double(const at::Tensor& t) { return t.detach().to(at::kCPU, at::kDouble).contiguous(); }
+at::Tensor as_double(const at::Tensor& t) {
+  return t.detach().to(at::kCPU, at::kDouble).contiguous();
+}
 
 double largest(const at::Tensor& t) {
   return t.numel() == 0 ? 0.0 : t.abs().max().item<double>();
@@ -53,8 +55,10 @@ std::vector<std::string> GoldenFile::formula_names(const std::string& group_pref
   return out;
 }
 
-at::Tensor GoldenFile::formula(const std::string& name, const std::vector<std::int64_t>& shape,
-                               double scale, double offset) const {
+at::Tensor GoldenFile::formula(const std::string& name,
+                               const std::vector<std::int64_t>& shape,
+                               double scale,
+                               double offset) const {
   const std::string key = salt_.empty() ? name : name + "#" + salt_;
   const std::uint64_t seed = fnv1a64(key.data(), key.size());
   at::Tensor out = at::empty(shape, at::kFloat);
@@ -96,7 +100,9 @@ at::Tensor GoldenFile::stored(const std::string& name) const {
   return map_tensor(file_->at(name)).clone();
 }
 
-bool GoldenFile::has(const std::string& name) const { return file_->tensors().contains(name); }
+bool GoldenFile::has(const std::string& name) const {
+  return file_->tensors().contains(name);
+}
 
 double GoldenFile::error_of(const at::Tensor& value, const std::string& name) const {
   const at::Tensor expected = as_double(stored(name));
@@ -114,8 +120,7 @@ GoldenFile::GradientError GoldenFile::gradient_error(const at::Tensor& value,
   const at::Tensor found = as_double(value);
   const at::Tensor print = as_double(stored("gradprint." + name));
   const auto* p = print.const_data_ptr<double>();
-  const at::Tensor probe =
-      formula("probe." + name, found.sizes().vec(), 1.0, 0.0).to(at::kDouble);
+  const at::Tensor probe = formula("probe." + name, found.sizes().vec(), 1.0, 0.0).to(at::kDouble);
   const double sum = found.sum().item<double>();
   const double abs_sum = found.abs().sum().item<double>();
   const double norm = std::sqrt((found * found).sum().item<double>());

@@ -34,8 +34,10 @@ class GoldenFile {
   [[nodiscard]] at::Tensor stored(const std::string& name) const;
   [[nodiscard]] bool has(const std::string& name) const;
   // The formula for any name: probe tensors use scale 1, offset 0.
-  [[nodiscard]] at::Tensor formula(const std::string& name, const std::vector<std::int64_t>& shape,
-                                   double scale, double offset) const;
+  [[nodiscard]] at::Tensor formula(const std::string& name,
+                                   const std::vector<std::int64_t>& shape,
+                                   double scale,
+                                   double offset) const;
 
   // Largest absolute difference to stored tensor `name`, relative to its largest absolute value.
   [[nodiscard]] double error_of(const at::Tensor& value, const std::string& name) const;

@@ -1,8 +1,8 @@
 #include "test/support/temp_folder.h"
 
-#include <unistd.h>
-
 #include <string>
+
+#include <unistd.h>
 
 #include "core/base/errors.h"
 

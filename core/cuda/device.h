@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <c10/core/Device.h>
+
+namespace wam {
+
+// The one place where the rest of the program asks about GPUs; a build without CUDA has the same
+// functions.
+
+// True when this build has CUDA support and a GPU answers.
+bool gpu_available();
+
+// What the numbers of a run depend on beside the seed: chosen once, before the first tensor.
+struct DeviceOptions {
+  c10::Device device = c10::kCPU;
+  int cpu_threads = 0;        // for LibTorch's CPU kernels; 0: as many as cores are allowed
+  bool deterministic = true;  // refuse library algorithms whose sums depend on timing
+};
+// Errors: DeviceError when the device cannot be used.
+void prepare_device(const DeviceOptions& options);
+
+// "NVIDIA H200, 139.8 GiB" or "CPU, 2 threads".
+std::string describe_device(c10::Device device);
+
+// Largest number of bytes held so far: by tensors on a GPU, by the process on the CPU.
+std::int64_t peak_memory_bytes(c10::Device device);
+void reset_peak_memory(c10::Device device);
+
+// Total and free bytes of the device (the machine's memory on the CPU).
+struct DeviceMemory {
+  std::int64_t total_bytes = 0;
+  std::int64_t free_bytes = 0;
+};
+DeviceMemory device_memory(c10::Device device);
+
+// The host waits until all work on the device is done.
+void synchronize_device(c10::Device device);
+
+// "13.0" or "none".
+std::string cuda_version();
+
+}  // namespace wam

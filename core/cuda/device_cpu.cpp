@@ -1,0 +1,49 @@
+// The CPU's share of device.h, used by builds with and without CUDA.
+#include "core/cuda/device_cpu.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+
+namespace wam {
+namespace {
+
+int allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+}  // namespace
+
+void prepare_cpu(const DeviceOptions& options) {
+  at::set_num_threads(options.cpu_threads > 0 ? options.cpu_threads : allowed_cores());
+  at::globalContext().setDeterministicAlgorithms(options.deterministic, /*warn_only=*/false);
+  // Filling fresh memory is for finding bugs, and costs a pass over every buffer.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+}
+
+std::string describe_cpu() {
+  return fmt::format("CPU, {} threads", at::get_num_threads());
+}
+
+std::int64_t process_peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+DeviceMemory host_memory() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  const auto unit = static_cast<std::int64_t>(info.mem_unit);
+  return {static_cast<std::int64_t>(info.totalram) * unit,
+          static_cast<std::int64_t>(info.freeram + info.bufferram) * unit};
+}
+
+}  // namespace wam
