@@ -1,0 +1,209 @@
+#include "core/train/loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+
+#include "core/base/errors.h"
+#include "core/base/format.h"
+#include "core/cuda/device.h"
+
+namespace wam {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Samples per second over the last steps, without validation and checkpoints.
+class Rate {
+ public:
+  void add(double seconds) {
+    recent_.push_back(seconds);
+    if (recent_.size() > kWindow) recent_.pop_front();
+  }
+  [[nodiscard]] double step_s() const {
+    double sum = 0;
+    for (const double s : recent_) sum += s;
+    return recent_.empty() ? 0.0 : sum / static_cast<double>(recent_.size());
+  }
+
+ private:
+  static constexpr std::size_t kWindow = 20;
+  std::deque<double> recent_;
+};
+
+class Loop {
+ public:
+  Loop(const LoopParts& parts, const LoopOptions& options) : parts_(parts), options_(options) {}
+
+  LoopEnd run(std::int64_t first_step) {
+    for (std::int64_t step = first_step; step < options_.steps; ++step) {
+      const StepMetrics metrics = train_step(step);
+      parts_.metrics.write(metrics);
+      show(metrics);
+      guard(metrics);
+      if (is_due(options_.validate_every, step + 1)) validate(step + 1);
+      if (is_due(options_.checkpoint_every, step + 1)) save(step + 1);
+      if (parts_.stop.requested() && step + 1 < options_.steps) return stop(step + 1);
+    }
+    parts_.log.end_progress();
+    finish(first_step);
+    return LoopEnd::kFinished;
+  }
+
+ private:
+  [[nodiscard]] static bool is_due(std::int64_t every, std::int64_t step) {
+    return every > 0 && step % every == 0;
+  }
+
+  StepMetrics train_step(std::int64_t step) {
+    const auto start = Clock::now();
+    StepMetrics metrics;
+    const at::Tensor losses = micro_steps(metrics);
+    metrics.step = step + 1;
+    metrics.learning_rate = options_.schedule.rate(step);
+    const UpdateResult update = parts_.optimizer.step(metrics.learning_rate);
+    read_back(losses, update, metrics);
+    metrics.samples_seen = parts_.source.samples_consumed();
+    metrics.epoch =
+        static_cast<double>(metrics.samples_seen) / static_cast<double>(parts_.source.epoch_size());
+    metrics.step_s = seconds_since(start);
+    rate_.add(metrics.step_s);
+    metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
+    metrics.peak_memory_bytes =
+        peak_memory_bytes(parts_.sharding.units().front().placement().device);
+    return metrics;
+  }
+
+  // Forward and backward of one global batch; (3) sums of losses over this rank's samples.
+  at::Tensor micro_steps(StepMetrics& metrics) {
+    parts_.sharding.begin_step();
+    const double weight = 1.0 / static_cast<double>(options_.global_batch);
+    const std::int64_t count = parts_.source.micro_steps();
+    at::Tensor sums;
+    batch_ids_.clear();
+    for (std::int64_t m = 0; m < count; ++m) {
+      const auto wait = Clock::now();
+      const Batch batch = parts_.source.next();
+      metrics.data_wait_s += seconds_since(wait);
+      batch_ids_.insert(batch_ids_.end(), batch.id.begin(), batch.id.end());
+      parts_.sharding.begin_micro_step(m + 1 == count);
+      const Losses part = parts_.model.train(batch, parts_.sharding, options_.seed, weight);
+      const at::Tensor row =
+          at::cat({part.loss.reshape({1}), part.video.reshape({1}), part.action.reshape({1})})
+              .to(at::kDouble);
+      sums = sums.defined() ? sums + row : row;
+    }
+    parts_.sharding.sum_over_ranks(sums);
+    return sums;
+  }
+
+  // The only wait for the device in a step.
+  void read_back(const at::Tensor& losses, const UpdateResult& update, StepMetrics& metrics) {
+    const at::Tensor host = at::cat({losses, update.grad_norm.reshape({1}),
+                                     update.skipped.to(at::kDouble).reshape({1})})
+                                .to(at::kCPU);
+    const auto* values = host.const_data_ptr<double>();
+    const auto samples = static_cast<double>(options_.global_batch);
+    metrics.loss = values[0] / samples;
+    metrics.video_loss = values[1] / samples;
+    metrics.action_loss = values[2] / samples;
+    metrics.grad_norm = values[3];
+    metrics.skipped = values[4] != 0;
+    if (!metrics.skipped) return;
+    for (const auto& id : batch_ids_) {
+      metrics.samples.push_back(fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame));
+    }
+  }
+
+  void guard(const StepMetrics& metrics) {
+    if (!metrics.skipped) {
+      nonfinite_in_a_row_ = 0;
+      return;
+    }
+    ++nonfinite_in_a_row_;
+    const std::string culprit = name_nonfinite(parts_.sharding);
+    parts_.log.warn(fmt::format(
+        "step {}: the gradient norm is {} and the loss {}; the update was skipped. First not "
+        "finite: {}.",
+        metrics.step, metrics.grad_norm, metrics.loss, culprit));
+    require<Error>(
+        nonfinite_in_a_row_ < options_.max_nonfinite,
+        "training: {} updates in a row were not finite, the last at step {} ({}); "
+        "train.max_nonfinite is {}. Fix: look at the samples that metrics.jsonl names for these "
+        "steps, lower train.learning_rate, or resume from a checkpoint before step {}.",
+        nonfinite_in_a_row_, metrics.step, culprit, options_.max_nonfinite,
+        metrics.step - nonfinite_in_a_row_ + 1);
+  }
+
+  void show(const StepMetrics& m) {
+    const bool due = is_due(options_.log_every, m.step) || m.step == options_.steps;
+    if (!due && !parts_.log.is_terminal()) return;
+    const double left = rate_.step_s() * static_cast<double>(options_.steps - m.step);
+    parts_.log.progress(fmt::format(
+        "step {}/{}  loss {:.4f} (video {:.4f}, action {:.4f})  norm {:.3g}  lr {:.3g}  "
+        "{:.3g} samples/s  {} left",
+        m.step, options_.steps, m.loss, m.video_loss, m.action_loss, m.grad_norm, m.learning_rate,
+        m.samples_per_s, human_seconds(left)));
+  }
+
+  void validate(std::int64_t step) {
+    if (parts_.validator == nullptr || step == last_validated_) return;
+    last_validated_ = step;
+    const ValidationMetrics m =
+        parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
+    parts_.metrics.write(m);
+    std::string line = fmt::format(
+        "validation at step {}: video loss {:.4f}, action loss {:.4f}, action error {:.4f} = "
+        "{:.2f} of the mean action's",
+        step, m.video_loss, m.action_loss, m.action_error, m.action_error / m.mean_action_error);
+    if (m.shuffled_error) {
+      line += fmt::format(" ({:.2f} with pictures and prompts exchanged)",
+                          *m.shuffled_error / m.mean_action_error);
+    }
+    parts_.log.info(line + fmt::format("; {} windows in {}", m.windows, human_seconds(m.seconds)));
+  }
+
+  void save(std::int64_t step) {
+    if (step == last_saved_) return;
+    last_saved_ = step;
+    parts_.save(step);
+  }
+
+  LoopEnd stop(std::int64_t step) {
+    parts_.log.end_progress();
+    parts_.log.info(
+        fmt::format("{} received: saving after step {} and leaving", parts_.stop.name(), step));
+    save(step);
+    return LoopEnd::kStopped;
+  }
+
+  void finish(std::int64_t first_step) {
+    if (options_.steps <= first_step && first_step > 0) return;  // nothing new to save
+    if (options_.validate_every > 0) validate(options_.steps);
+    save(options_.steps);
+  }
+
+  const LoopParts& parts_;
+  const LoopOptions& options_;
+  Rate rate_;
+  std::vector<SampleId> batch_ids_;
+  std::int64_t nonfinite_in_a_row_ = 0;
+  std::int64_t last_saved_ = -1;
+  std::int64_t last_validated_ = -1;
+};
+
+}  // namespace
+
+LoopEnd run_loop(const LoopParts& parts, const LoopOptions& options, std::int64_t first_step) {
+  return Loop(parts, options).run(first_step);
+}
+
+}  // namespace wam

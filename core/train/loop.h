@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/train/dataset.h"
+#include "core/train/metrics.h"
+#include "core/train/model.h"
+#include "core/train/optimizer.h"
+#include "core/train/schedule.h"
+#include "core/train/stop_signal.h"
+#include "core/train/validation.h"
+
+namespace wam {
+
+struct LoopOptions {
+  std::int64_t steps = 1;
+  std::int64_t global_batch = 1;
+  std::int64_t log_every = 1;
+  std::int64_t checkpoint_every = 0;  // 0: only at the end
+  std::int64_t validate_every = 0;    // 0: never
+  std::int64_t max_nonfinite = 5;     // skipped updates in a row before the run stops
+  std::uint64_t seed = 0;
+  std::filesystem::path run_folder;
+  Schedule schedule;
+};
+
+// What the loop works with; all of it outlives the loop.
+struct LoopParts {
+  Model& model;
+  Sharding& sharding;
+  AdamW& optimizer;
+  BatchSource& source;
+  MetricsFile& metrics;
+  Log& log;
+  const StopSignal& stop;
+  const Validator* validator;                   // may be null
+  std::function<void(std::int64_t step)> save;  // writes a checkpoint after `step` steps
+};
+
+enum class LoopEnd { kFinished, kStopped };
+
+// Runs steps [first_step, options.steps): micro-steps, update, metrics, validation, checkpoints. A
+// stop request ends it after the step in hand, with a checkpoint.
+// The host reads the device once a step.
+// Errors: DataError from the source; Error after max_nonfinite skipped updates in a row.
+LoopEnd run_loop(const LoopParts& parts, const LoopOptions& options, std::int64_t first_step);
+
+}  // namespace wam
