@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/errors.h"
+#include "core/train/manifest.h"
+
+namespace wam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string in_words(const TensorSpec& tensor) {
+  return fmt::format("{} {} at {}", tensor.trainable ? "trainable" : "frozen", tensor.shape,
+                     tensor.offset);
+}
+
+const TensorSpec* find(const std::vector<TensorSpec>& tensors, const std::string& name) {
+  const auto at = std::find_if(tensors.begin(), tensors.end(),
+                               [&](const TensorSpec& t) { return t.name == name; });
+  return at == tensors.end() ? nullptr : &*at;
+}
+
+void compare_arrays(const ManifestUnit& saved,
+                    const UnitSpec& wanted,
+                    std::vector<std::string>& out) {
+  for (const std::string& array : wanted.state_arrays) {
+    if (!saved.arrays.contains(array)) {
+      out.push_back(fmt::format("{}: the checkpoint has no state array {}", wanted.name, array));
+    }
+  }
+  const std::set<std::string> known(wanted.state_arrays.begin(), wanted.state_arrays.end());
+  for (const auto& entry : saved.arrays) {
+    if (!known.contains(entry.first)) {
+      out.push_back(
+          fmt::format("{}: the run does not keep state array {}", wanted.name, entry.first));
+    }
+  }
+}
+
+// One line per leaf that differs, "key: checkpoint a, run b".
+void compare_json(const std::string& saved_text,
+                  const std::string& wanted_text,
+                  std::vector<std::string>& out) {
+  const Json saved = Json::parse(saved_text, nullptr, false);
+  const Json wanted = Json::parse(wanted_text, nullptr, false);
+  require<InvariantError>(saved.is_object() && wanted.is_object(),
+                          "a model description is not a JSON object: {} or {}", saved_text,
+                          wanted_text);
+  const Json a = saved.flatten();
+  const Json b = wanted.flatten();
+  const auto key_of = [](std::string pointer) {
+    std::replace(pointer.begin(), pointer.end(), '/', '.');
+    return pointer;
+  };
+  for (const auto& [pointer, value] : a.items()) {
+    if (!b.contains(pointer)) {
+      out.push_back(fmt::format("model{}: checkpoint {}, run has no such value", key_of(pointer),
+                                value.dump()));
+    } else if (b.at(pointer) != value) {
+      out.push_back(fmt::format("model{}: checkpoint {}, run {}", key_of(pointer), value.dump(),
+                                b.at(pointer).dump()));
+    }
+  }
+  for (const auto& [pointer, value] : b.items()) {
+    if (!a.contains(pointer)) {
+      out.push_back(fmt::format("model{}: checkpoint has no such value, run {}", key_of(pointer),
+                                value.dump()));
+    }
+  }
+}
+
+template <class T>
+void compare_value(const char* what,
+                   const T& saved,
+                   const T& wanted,
+                   std::vector<std::string>& out) {
+  if (saved != wanted) out.push_back(fmt::format("{}: checkpoint {}, run {}", what, saved, wanted));
+}
+
+}  // namespace
+
+std::vector<std::string> unit_differences(const ManifestUnit& saved, const UnitSpec& wanted) {
+  std::vector<std::string> out;
+  for (const TensorSpec& t : wanted.tensors) {
+    const TensorSpec* other = find(saved.tensors, t.name);
+    if (other == nullptr) {
+      out.push_back(fmt::format("{}: the checkpoint has no tensor {}", wanted.name, t.name));
+    } else if (in_words(*other) != in_words(t)) {
+      out.push_back(fmt::format("{}: {} is {} in the checkpoint, {} in the run", wanted.name,
+                                t.name, in_words(*other), in_words(t)));
+    }
+  }
+  for (const TensorSpec& t : saved.tensors) {
+    if (find(wanted.tensors, t.name) == nullptr) {
+      out.push_back(fmt::format("{}: the run has no tensor {}", wanted.name, t.name));
+    }
+  }
+  if (out.empty() && saved.trainable_numel != wanted.trainable_numel) {
+    out.push_back(fmt::format("{}: {} elements in the checkpoint, {} in the run", wanted.name,
+                              saved.trainable_numel, wanted.trainable_numel));
+  }
+  compare_arrays(saved, wanted, out);
+  return out;
+}
+
+RunComparison compare_run(const RunState& saved, const ExpectedRun& expected) {
+  RunComparison out;
+  compare_json(saved.model, expected.model, out.refused);
+  compare_value("data fingerprint", saved.data.fingerprint, expected.data_fingerprint, out.refused);
+  compare_value("run.seed", saved.seed, expected.seed, out.refused);
+  compare_value("random generator", saved.generator, expected.generator, out.refused);
+  compare_value("train.global_batch", saved.global_batch, expected.global_batch, out.refused);
+  if (saved.recipe_hash != expected.recipe_hash) {
+    out.notes.push_back(fmt::format(
+        "the recipe is not the checkpoint's (hash {} there, {} here); model, data, seed and global "
+        "batch are the same",
+        saved.recipe_hash, expected.recipe_hash));
+  }
+  if (saved.world_size != expected.world_size) {
+    out.notes.push_back(fmt::format(
+        "{} ranks, the checkpoint was written by {}: same state, samples and draws, not the same "
+        "bits from here on (order of sums)",
+        expected.world_size, saved.world_size));
+  }
+  if (saved.threads != expected.threads) {
+    out.notes.push_back(fmt::format(
+        "{} threads, the checkpoint was written with {}: on the CPU not bit for bit from here on",
+        expected.threads, saved.threads));
+  }
+  return out;
+}
+
+}  // namespace wam
