@@ -1,0 +1,73 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace wam {
+
+// out = softmax(scale * q k^T + key_bias) v for each head, without mask or dropout.
+//
+// Source: Vaswani et al. 2017, arXiv:1706.03762, eq. 1; backward from the log-sum-exp as in Dao
+//         et al. 2022, arXiv:2205.14135, algorithm 4.
+// Shape:  q, out (B, L, N, K); k, v (B, M, N, K), any strides with K innermost and contiguous;
+//         key_bias (M) in the accumulate type, or undefined; lse (B, N, L) in the accumulate type.
+// Types:  softmax and sums in the accumulate type, out rounds once.
+// Deterministic: equal inputs give equal bits.
+class AttentionEngine;
+struct AttentionOptions {
+  double scale = 1.0;
+  // Added to the scores of a key. A key that stands for n equal keys has the bias log(n).
+  at::Tensor key_bias_M;
+  // Who computes it; null: the plain form, on any device and in any type.
+  AttentionEngine* engine = nullptr;
+};
+
+// Writes `out` and returns the log-sum-exp of the scores.
+at::Tensor attention_forward(const at::Tensor& q_BLNK,
+                             const at::Tensor& k_BMNK,
+                             const at::Tensor& v_BMNK,
+                             const AttentionOptions& options,
+                             const at::Tensor& out_BLNK);
+
+// Where the backward writes, in any float type and with any strides.
+struct AttentionGradients {
+  at::Tensor dq_BLNK;
+  at::Tensor dk_BMNK;
+  at::Tensor dv_BMNK;
+};
+
+void attention_backward(const at::Tensor& dout_BLNK,
+                        const at::Tensor& q_BLNK,
+                        const at::Tensor& k_BMNK,
+                        const at::Tensor& v_BMNK,
+                        const at::Tensor& out_BLNK,
+                        const at::Tensor& lse_BNL,
+                        const AttentionOptions& options,
+                        const AttentionGradients& gradients);
+
+// A faster implementation, held to the plain form by a test. It keeps what it prepared for a shape,
+// so it is an object with an owner (the model).
+class AttentionEngine {
+ public:
+  AttentionEngine() = default;
+  AttentionEngine(const AttentionEngine&) = delete;
+  AttentionEngine& operator=(const AttentionEngine&) = delete;
+  AttentionEngine(AttentionEngine&&) = delete;
+  AttentionEngine& operator=(AttentionEngine&&) = delete;
+  virtual ~AttentionEngine() = default;
+
+  virtual at::Tensor forward(const at::Tensor& q_BLNK,
+                             const at::Tensor& k_BMNK,
+                             const at::Tensor& v_BMNK,
+                             const AttentionOptions& options,
+                             const at::Tensor& out_BLNK) = 0;
+  virtual void backward(const at::Tensor& dout_BLNK,
+                        const at::Tensor& q_BLNK,
+                        const at::Tensor& k_BMNK,
+                        const at::Tensor& v_BMNK,
+                        const at::Tensor& out_BLNK,
+                        const at::Tensor& lse_BNL,
+                        const AttentionOptions& options,
+                        const AttentionGradients& gradients) = 0;
+};
+
+}  // namespace wam
