@@ -1,0 +1,134 @@
+#include "core/train/checkpoint_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/io/disk.h"
+
+namespace wam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::size_t kDigits = 8;
+constexpr const char* kLatest = "latest";
+
+std::string name_of(std::int64_t step) {
+  return fmt::format("{}{:08}", kPrefix, step);
+}
+
+// The step of a complete checkpoint's name; nothing for every other name.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) return std::nullopt;
+  std::int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (result.ec != std::errc() || result.ptr != end || name_of(step) != name) return std::nullopt;
+  return step;
+}
+
+bool is_leftover(const std::string& name) {
+  return name.ends_with(".tmp") || name.ends_with(".deleting");
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    names.push_back(at->path().filename().string());
+  }
+  require<DataError>(!error || error == std::errc::no_such_file_or_directory,
+                     "looking for checkpoints in {}: {}.", folder.string(), error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+fs::path CheckpointFolder::of_step(std::int64_t step) const {
+  return path_ / name_of(step);
+}
+
+fs::path CheckpointFolder::temporary_of_step(std::int64_t step) const {
+  return path_ / (name_of(step) + ".tmp");
+}
+
+std::vector<std::int64_t> CheckpointFolder::steps() const {
+  std::vector<std::int64_t> out;
+  for (const std::string& name : names_in(path_)) {
+    if (const auto step = step_of(name)) out.push_back(*step);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool CheckpointFolder::has_data() const {
+  const auto names = names_in(path_);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with(kPrefix) && !is_leftover(name);
+  });
+}
+
+std::string CheckpointFolder::latest() const {
+  std::error_code ignored;
+  if (!fs::exists(path_ / kLatest, ignored)) return {};
+  std::string name = read_file(path_ / kLatest);
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  return name;
+}
+
+void CheckpointFolder::commit(std::int64_t step, const Say& say) const {
+  const fs::path temporary = temporary_of_step(step);
+  sync_to_disk(temporary);
+  std::error_code ignored;
+  if (fs::exists(of_step(step), ignored)) set_aside(step, say);
+  rename_and_sync(temporary, of_step(step));
+  write_file_atomically(path_ / kLatest, name_of(step) + "\n");
+}
+
+void CheckpointFolder::prune(std::int64_t newest_step, std::int64_t keep) const {
+  if (keep == 0) return;
+  std::vector<std::int64_t> old = steps();
+  std::erase_if(old, [&](std::int64_t step) { return step > newest_step; });
+  const auto spared = std::min(old.size(), static_cast<std::size_t>(keep));
+  old.resize(old.size() - spared);
+  const std::string pointed = latest();
+  for (const std::int64_t step : old) {
+    if (name_of(step) == pointed) continue;
+    const fs::path doomed = path_ / (name_of(step) + ".deleting");
+    rename_and_sync(of_step(step), doomed);
+    remove_tree(doomed);
+  }
+}
+
+void CheckpointFolder::remove_leftovers(const Say& say) const {
+  for (const std::string& name : names_in(path_)) {
+    if (!is_leftover(name)) continue;
+    say(fmt::format("removing {}, left by a process that was stopped while it wrote or deleted",
+                    (path_ / name).string()));
+    remove_tree(path_ / name);
+  }
+}
+
+void CheckpointFolder::set_aside_after(std::int64_t step, const Say& say) const {
+  for (const std::int64_t later : steps()) {
+    if (later > step) set_aside(later, say);
+  }
+}
+
+void CheckpointFolder::set_aside(std::int64_t step, const Say& say) const {
+  std::string name = name_of(step) + ".set_aside";
+  std::error_code ignored;
+  for (int i = 2; fs::exists(path_ / name, ignored); ++i) {
+    name = fmt::format("{}.set_aside.{}", name_of(step), i);
+  }
+  rename_and_sync(of_step(step), path_ / name);
+  say(fmt::format("{} is not used any more and now called {}; delete it when you do not need it",
+                  of_step(step).string(), name));
+}
+
+}  // namespace wam

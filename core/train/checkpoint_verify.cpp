@@ -1,0 +1,129 @@
+#include "core/train/checkpoint_verify.h"
+
+#include <algorithm>
+#include <atomic>
+#include <ranges>
+#include <thread>
+
+#include "core/base/errors.h"
+#include "core/base/format.h"
+#include "core/base/names.h"
+#include "core/io/atomic_file.h"
+#include "core/io/hash.h"
+#include "core/train/manifest.h"
+
+namespace wam {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty when the file is what the manifest says.
+std::string problem_of(const fs::path& folder, const ManifestFile& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(folder / file.name, error);
+  if (error) return fmt::format("{} cannot be opened ({})", file.name, error.message());
+  if (bytes != file.bytes) {
+    return fmt::format("{} has {} bytes, expected {}", file.name, bytes, file.bytes);
+  }
+  try {
+    const std::string found = hash_hex(file_hash((folder / file.name).string()));
+    if (found != file.xxh3) {
+      return fmt::format("the content of {} has changed: its hash is {}, expected {}", file.name,
+                         found, file.xxh3);
+    }
+  } catch (const DataError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+std::vector<std::string> problems_of(const fs::path& folder,
+                                     const std::vector<ManifestFile>& files,
+                                     unsigned threads) {
+  std::vector<std::string> problems(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      problems[i] = problem_of(folder, files[i]);
+    }
+  };
+  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> workers;
+  for (std::size_t i = 1; i < std::min<std::size_t>(threads, files.size()); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+  for (std::thread& worker : workers) worker.join();
+  return problems;
+}
+
+// Every element of every unit is in exactly one file.
+void check_ranges(const Manifest& manifest, std::vector<std::string>& problems) {
+  for (const ManifestUnit& unit : manifest.units) {
+    try {
+      plan_range(unit.held, unit.trainable_numel, 0, 0, "unit " + unit.name);
+    } catch (const DataError& e) {
+      problems.emplace_back(e.what());
+    }
+  }
+}
+
+}  // namespace
+
+std::string CheckpointCheck::text() const {
+  if (!ok()) return fmt::format("{}: {}", folder.string(), join(problems, "\n  "));
+  return fmt::format("{}: step {}, {} files, {}, all hashes hold", folder.string(), step, files,
+                     human_bytes(static_cast<double>(bytes)));
+}
+
+CheckpointCheck verify_checkpoint(const fs::path& folder, unsigned threads) {
+  CheckpointCheck check;
+  check.folder = folder;
+  Manifest manifest;
+  try {
+    const fs::path path = folder / "manifest.json";
+    manifest = parse_manifest(read_file(path), path.string());
+  } catch (const DataError& e) {
+    check.problems.emplace_back(e.what());
+    return check;
+  }
+  check.step = manifest.run.step;
+  if (manifest.files.empty()) check.problems.emplace_back("its manifest lists no files");
+  check_ranges(manifest, check.problems);
+  const auto problems = problems_of(folder, manifest.files, threads);
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (problems[i].empty()) {
+      ++check.files;
+      check.bytes += manifest.files[i].bytes;
+    } else {
+      check.problems.push_back(problems[i]);
+    }
+  }
+  return check;
+}
+
+Resumable find_resumable(const CheckpointFolder& checkpoints) {
+  Resumable out;
+  for (const std::int64_t step : std::views::reverse(checkpoints.steps())) {
+    CheckpointCheck check = verify_checkpoint(checkpoints.of_step(step));
+    if (check.ok() && check.step != step) {
+      check.problems.push_back(fmt::format("its manifest is of step {}", check.step));
+    }
+    if (check.ok()) {
+      out.folder = check.folder;
+      out.step = step;
+      return out;
+    }
+    out.passed_over.push_back(std::move(check));
+  }
+  if (!checkpoints.has_data()) return out;
+  std::string reasons;
+  for (const CheckpointCheck& check : out.passed_over) reasons += "\n  " + check.text();
+  throw DataError(fmt::format(
+      "looking for a checkpoint in {}: there is none that is whole, and the run does not start "
+      "afresh over what is there.{}\nFix: repair one, move the folder away, or choose another "
+      "run.dir.",
+      checkpoints.path().string(), reasons));
+}
+
+}  // namespace wam

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace wam {
+
+// What `cut_metrics` did.
+struct MetricsCut {
+  std::int64_t kept = 0;     // lines
+  std::int64_t removed = 0;  // lines after the step, and a last one that was cut off in writing
+};
+
+// Cuts a run's metrics.jsonl back to what belongs to the checkpoint of `step`: lines whose "step"
+// is not greater. A last line that a killed process did not finish goes too. No file: nothing to
+// do. The file is replaced as a whole. Errors: DataError naming the line when one before the last
+// is not a JSON object with a "step".
+MetricsCut cut_metrics(const std::filesystem::path& path, std::int64_t step);
+
+}  // namespace wam
