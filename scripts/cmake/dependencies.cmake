@@ -88,8 +88,8 @@ if(WAM_WITH_CUDA)
   find_path(wam_cudnn_include cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(wam_cudnn_library cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
   wam_need("cuDNN frontend" ${wam_site}/include/cudnn_frontend.h)
-  # The frontend's cudnn_backend headers stand beside it; the toolkit's come first.
-  wam_dep(cudnn INCLUDE ${wam_cudnn_include} ${wam_site}/include LINK ${wam_cudnn_library})
+  # The headers of the toolkit come first: the frontend brings copies. It calls NVRTC itself.
+  wam_dep(cudnn INCLUDE ${wam_cudnn_include} ${wam_site}/include LINK ${wam_cudnn_library} CUDA::nvrtc)
   find_path(wam_nccl_include nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
   find_library(wam_nccl_library nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
   wam_dep(nccl INCLUDE ${wam_nccl_include} LINK ${wam_nccl_library})
