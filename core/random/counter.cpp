@@ -84,7 +84,16 @@ void CounterStream::normals(float* out, std::int64_t count, std::uint64_t first)
 }
 
 void CounterStream::uniforms(float* out, std::int64_t count, std::uint64_t first) const {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = uniform(first + static_cast<std::uint64_t>(i));
+  std::uint32_t words[4];
+  std::uint64_t loaded = ~std::uint64_t{0};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint64_t index = first + static_cast<std::uint64_t>(i);
+    if (index / 4 != loaded) {
+      loaded = index / 4;
+      block(loaded, words);
+    }
+    out[i] = static_cast<float>(words[index % 4] >> 8) * 0x1p-24F;
+  }
 }
 
 Permutation::Permutation(std::uint64_t n,

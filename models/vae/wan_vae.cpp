@@ -1,0 +1,149 @@
+#include "models/vae/wan_vae.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
+
+#include "core/base/errors.h"
+#include "models/vae/layers.h"
+#include "models/vae/network.h"
+
+namespace wam {
+namespace {
+
+// Enough positions for a stable figure, small enough to take no time.
+constexpr std::int64_t kMeasuredClips = 16;
+constexpr std::int64_t kMeasuredFrames = 9;
+constexpr std::int64_t kMeasuredSize = 64;
+
+const at::Tensor& any_weight(const FrozenWeights& weights) {
+  return weights.at("encoder.conv1.weight");
+}
+
+// cuDNN's 3-D convolutions want channels last.
+at::MemoryFormat format_for(const at::Tensor& weight) {
+  return weight.is_cuda() ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::Contiguous;
+}
+
+// (1, C, 1, 1, 1). In bf16 the value is rounded from float32, as the reference's constants are.
+at::Tensor channel_constant(const std::vector<double>& values,
+                            at::ScalarType type,
+                            at::Device device) {
+  return at::tensor(values, at::kDouble)
+      .to(type == at::kDouble ? at::kDouble : at::kFloat)
+      .reshape({1, -1, 1, 1, 1})
+      .to(device);
+}
+
+}  // namespace
+
+WanVae::WanVae(VaeConfig config, FrozenWeights weights)
+    : WanVae(std::move(config), std::move(weights), Limits{}) {}
+
+WanVae::WanVae(VaeConfig config, FrozenWeights weights, const Limits& limits)
+    : config_(std::move(config)),
+      weights_(std::move(weights)),
+      limits_(limits),
+      type_(any_weight(weights_).scalar_type()),
+      device_(any_weight(weights_).device()),
+      format_(format_for(any_weight(weights_))) {
+  invariant(config_.mean.size() == config_.std.size(), "latent mean and std differ in length");
+  if (config_.mean.empty()) measure_statistics();
+  invariant(static_cast<std::int64_t>(config_.mean.size()) == config_.z_dim,
+            "one latent mean and std per channel");
+  prepare_vae_weights(weights_, format_);
+  place_statistics();
+}
+
+// On the CPU in float32 whatever the weights' place, so that a GPU run has the same constants.
+void WanVae::measure_statistics() {
+  FrozenWeights host;
+  for (const auto& [name, tensor] : weights_.tensors()) {
+    if (!name.starts_with("decoder.")) host.set(name, tensor.to(at::kCPU).to(at::kFloat));
+  }
+  VaeConfig neutral = config_;
+  neutral.mean.assign(static_cast<std::size_t>(config_.z_dim), 0.0);
+  neutral.std.assign(static_cast<std::size_t>(config_.z_dim), 1.0);
+  const WanVae vae(neutral, host);
+  const LatentStatistics found =
+      latent_statistics(vae.mu(moving_shapes(kMeasuredClips, kMeasuredFrames, kMeasuredSize)));
+  config_.mean = found.mean;
+  config_.std = found.std;
+}
+
+void WanVae::place_statistics() {
+  mean_1C111_ = channel_constant(config_.mean, type_, device_).to(type_);
+  inverse_std_1C111_ = channel_constant(config_.std, type_, device_).reciprocal_().to(type_);
+}
+
+at::Tensor WanVae::encode(const at::Tensor& video_BCTHW) const {
+  return mu(video_BCTHW).sub_(mean_1C111_).mul_(inverse_std_1C111_);
+}
+
+at::Tensor WanVae::mu(const at::Tensor& video_BCTHW) const {
+  const std::int64_t factor = config_.spatial_factor();
+  require<InvariantError>(video_BCTHW.dim() == 5 && video_BCTHW.size(1) == 3 &&
+                              video_BCTHW.size(2) % 4 == 1 && video_BCTHW.size(3) % factor == 0 &&
+                              video_BCTHW.size(4) % factor == 0,
+                          "a video of shape {} cannot be encoded: expected [B, 3, 1 + 4k, H, W] "
+                          "with H and W multiples "
+                          "of {}",
+                          shape_text(video_BCTHW.sizes().vec()), factor);
+  const std::int64_t batch = video_BCTHW.size(0);
+  const std::int64_t frames = video_BCTHW.size(2);
+  const std::int64_t per_frame =
+      config_.dim * video_BCTHW.size(3) * video_BCTHW.size(4) / (config_.patch() * config_.patch());
+  const std::int64_t clips = std::max<std::int64_t>(1, limits_.max_elements / (per_frame * frames));
+  const std::int64_t frames_per_piece =
+      std::min(frames, std::max<std::int64_t>(5, limits_.max_elements / per_frame));
+  std::vector<at::Tensor> out;
+  for (std::int64_t first = 0; first < batch; first += clips) {
+    const at::Tensor piece = video_BCTHW.slice(0, first, std::min(batch, first + clips))
+                                 .to(device_)
+                                 .to(type_)
+                                 .contiguous(format_);
+    out.push_back(encode_pieces(piece, frames_per_piece));
+  }
+  return out.size() == 1 ? out.front().contiguous() : at::cat(out).contiguous();
+}
+
+at::Tensor WanVae::encode_pieces(const at::Tensor& video_BCTHW,
+                                 std::int64_t frames_per_piece) const {
+  const VaeContext context{weights_, format_};
+  const std::int64_t frames = video_BCTHW.size(2);
+  ClipMemory memory(frames_per_piece < frames);
+  std::vector<at::Tensor> out;
+  // Frame 0 and groups of four frames stay whole.
+  std::int64_t end = 0;
+  while (end < frames) {
+    const std::int64_t groups = std::max<std::int64_t>(1, (frames_per_piece - 1) / 4);
+    const std::int64_t begin = end;
+    end = std::min(frames, begin + (begin == 0 ? 1 : 0) + 4 * groups);
+    out.push_back(vae_encode_chunk(config_, context, video_BCTHW.slice(2, begin, end), memory));
+  }
+  return out.size() == 1 ? out.front() : at::cat(out, 2);
+}
+
+at::Tensor WanVae::decode_unclamped(const at::Tensor& latent_BCFYX) const {
+  require<InvariantError>(latent_BCFYX.dim() == 5 && latent_BCFYX.size(1) == config_.z_dim,
+                          "latents of shape {} cannot be decoded: expected [B, {}, F, Y, X]",
+                          shape_text(latent_BCFYX.sizes().vec()), config_.z_dim);
+  const VaeContext context{weights_, format_};
+  std::vector<at::Tensor> out;
+  // One clip at a time: previews are few, and a decoder's activations are large.
+  for (const at::Tensor& one : latent_BCFYX.to(device_).to(type_).split(1)) {
+    const at::Tensor z_BCFYX = one / inverse_std_1C111_ + mean_1C111_;
+    out.push_back(vae_decode_clip(config_, context, z_BCFYX).contiguous());
+  }
+  return out.size() == 1 ? out.front() : at::cat(out);
+}
+
+at::Tensor WanVae::decode(const at::Tensor& latent_BCFYX) const {
+  return decode_unclamped(latent_BCFYX).clamp_(-1, 1);
+}
+
+}  // namespace wam

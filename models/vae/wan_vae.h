@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+#include "models/frozen/frozen_weights.h"
+#include "models/vae/config.h"
+#include "models/vae/latent_statistics.h"
+
+namespace wam {
+
+// A frozen video VAE: pixels to normalised latents, and back for previews. Computes in the type and
+// on the device of its weights; no call waits for the device.
+//
+// B batch · C channel · T frame, T = 1 + 4k · H W multiples of spatial_factor() ·
+// F Y X latent frame, row, column: 1 + k, H and W over spatial_factor()
+// Threads: const members may be called from any thread.
+class WanVae {
+ public:
+  // `max_elements`: the largest activation that a pass may make (about five of its size are alive
+  // at once, one of them in fp32). Batches, then clips, are worked off in pieces that keep to it;
+  // with the same result.
+  struct Limits {
+    std::int64_t max_elements = std::int64_t{1} << 28;
+  };
+
+  // `weights` as load_frozen(vae_tensors(config, parts), …) gives them.
+  WanVae(VaeConfig config, FrozenWeights weights, const Limits& limits);
+  WanVae(VaeConfig config, FrozenWeights weights);
+
+  // video (B, 3, T, H, W) in [-1, 1], any float type, to latent (B, z, F, Y, X): (mu - mean) / std,
+  // mean and 1 / std rounded to the working type first, as DreamZero does. Nothing is sampled.
+  // Errors: InvariantError for a shape that does not divide.
+  [[nodiscard]] at::Tensor encode(const at::Tensor& video_BCTHW) const;
+  // latent as `encode` gives it, to video in [-1, 1]. Needs VaeParts::kEncoderAndDecoder.
+  [[nodiscard]] at::Tensor decode(const at::Tensor& latent_BCFYX) const;
+  // The same before the clamp to [-1, 1].
+  [[nodiscard]] at::Tensor decode_unclamped(const at::Tensor& latent_BCFYX) const;
+
+  // mu before normalisation.
+  [[nodiscard]] at::Tensor mu(const at::Tensor& video_BCTHW) const;
+
+  // The config with its mean and std, measured ones included.
+  [[nodiscard]] const VaeConfig& config() const noexcept { return config_; }
+
+ private:
+  void measure_statistics();
+  void place_statistics();
+  [[nodiscard]] at::Tensor encode_pieces(const at::Tensor& video_BCTHW,
+                                         std::int64_t frames_per_piece) const;
+
+  VaeConfig config_;
+  FrozenWeights weights_;
+  Limits limits_;
+  at::ScalarType type_;
+  at::Device device_;
+  at::MemoryFormat format_;
+  at::Tensor mean_1C111_;
+  at::Tensor inverse_std_1C111_;
+};
+
+}  // namespace wam
