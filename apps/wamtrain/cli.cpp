@@ -1,0 +1,125 @@
+#include "apps/wamtrain/cli.h"
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/wamtrain/commands.h"
+#include "apps/wamtrain/exit_code.h"
+#include "apps/wamtrain/recipe.h"
+#include "apps/wamtrain/version.h"
+#include "core/base/errors.h"
+#include "core/base/names.h"
+
+namespace wam {
+namespace {
+
+// The subcommand that was chosen, with its arguments.
+using Action = std::function<int()>;
+
+void add_recipe_arguments(CLI::App& command, RecipeArguments& arguments) {
+  command.add_option("RECIPE", arguments.recipe, "Recipe, a YAML file")->required();
+  command
+      .add_option("--set", arguments.overrides,
+                  "Override a value: path.to.key=value; the value is YAML, such as [0.9, 0.95]")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+#ifdef WAM_HAS_TRAIN
+void add_train(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("train", "Train a model from a recipe");
+  const auto arguments = std::make_shared<RecipeArguments>();
+  add_recipe_arguments(command, *arguments);
+  command.add_flag_callback(
+      "--help-recipe",
+      [] {
+        fmt::print("{}", recipe_help());
+        throw CLI::Success();
+      },
+      "Document every key of a recipe");
+  command.callback([&action, arguments] { action = [=] { return train_command(*arguments); }; });
+}
+#endif
+
+void add_plan(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand(
+      "plan", "Show what a run would be and need: recipe, memory, time; touches nothing");
+  const auto arguments = std::make_shared<RecipeArguments>();
+  const auto json = std::make_shared<bool>(false);
+  add_recipe_arguments(command, *arguments);
+  command.add_flag("--json", *json, "One JSON object, for scripts");
+  command.callback([&action, arguments, json] {
+    action = [=] {
+      return plan_command(*arguments, *json ? OutputFormat::kJson : OutputFormat::kText);
+    };
+  });
+}
+
+std::vector<std::string> names_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const auto* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+// The first word that neither the program nor its subcommand knows, with the nearest that it does.
+std::string explain(const CLI::App& app,
+                    const CLI::ParseError& error,
+                    const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const auto& word : words) {
+    const bool is_flag = word.starts_with("-");
+    if (!is_flag && command != &app) continue;
+    const auto known = is_flag ? flags_of(*command) : names_of(app);
+    const auto name = word.substr(0, word.find('='));
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      if (!is_flag) command = app.get_subcommand(name);
+      continue;
+    }
+    const auto near = nearest_name(name, known);
+    return fmt::format("unknown {} {}, expected one of {}. Fix: {}.", is_flag ? "flag" : "command",
+                       name, join(known), near ? "write " + *near : std::string("see --help"));
+  }
+  return fmt::format("{}. Fix: see wamtrain {} --help.", error.what(),
+                     command == &app ? "" : command->get_name());
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Trains world-action models on LeRobot data.", "wamtrain");
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Action action;
+#ifdef WAM_HAS_TRAIN
+  add_train(app, action);
+#endif
+  add_plan(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    throw ConfigError(explain(app, error, {argv + 1, argv + argc}));
+  }
+  return action();
+}
+
+}  // namespace wam

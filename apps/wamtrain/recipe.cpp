@@ -1,0 +1,107 @@
+#include "apps/wamtrain/recipe.h"
+
+#include "apps/wamtrain/dataset_checks.h"
+#include "core/io/hash.h"
+#include "core/recipe/help.h"
+#include "core/recipe/reader.h"
+#include "core/recipe/writer.h"
+
+namespace wam {
+namespace {
+
+void check_run(const Recipe& recipe, Problems& problems) {
+  if (recipe.run.dir.empty()) {
+    problems.add("run.dir", "missing. Fix: give a folder for the run, such as runs/first.");
+  }
+  const auto& resume = recipe.checkpoint.resume;
+  if (resume.empty()) {
+    problems.add("checkpoint.resume", "empty. Fix: write auto, never or a checkpoint's folder.");
+  } else if (resume != "auto" && resume != "never" && !std::filesystem::is_directory(resume)) {
+    problems.add("checkpoint.resume",
+                 fmt::format("there is no folder {}. Fix: write auto, never or a checkpoint's "
+                             "folder.",
+                             resume));
+  }
+}
+
+void check_validation(const Recipe& recipe, Problems& problems) {
+  if (recipe.validate.every > 0 && recipe.data.validation <= 0) {
+    problems.add("validate.every",
+                 fmt::format("every {} steps, but data.validation holds no episode back. Fix: set "
+                             "data.validation, such as 0.05, or validate.every to 0.",
+                             recipe.validate.every));
+  }
+}
+
+void check_statistics(const Recipe& recipe, Problems& problems) {
+  const auto& statistics = recipe.data.statistics;
+  if (statistics.empty() || statistics == "auto" || statistics == "compute") return;
+  if (std::filesystem::is_regular_file(statistics)) return;
+  problems.add("data.statistics",
+               fmt::format("there is no file {}. Fix: write auto, compute or the "
+                           "path of a metadata.json.",
+                           statistics));
+}
+
+ResolvedRecipe resolve(const Recipe& recipe, Problems& problems) {
+  ResolvedRecipe out;
+  out.options = recipe;
+  check_run(recipe, problems);
+  out.threads = resolve_threads(recipe.run);
+  out.model = resolve(recipe.model, problems);
+  out.data = resolve(recipe.data, out.threads, problems);
+  out.train = resolve(recipe.train, problems);
+  check_statistics(recipe, problems);
+  check_validation(recipe, problems);
+  out.text_cache =
+      recipe.data.text_cache.empty() ? recipe.run.dir / "text_cache" : recipe.data.text_cache;
+  out.options.run.threads = out.threads;
+  out.options.model = out.model.options;
+  out.options.data = out.data.options;
+  out.options.data.text_cache = out.text_cache;
+  out.options.train = out.train.options;
+  return out;
+}
+
+ResolvedRecipe load(const std::filesystem::path& file,
+                    const std::vector<std::string>& overrides,
+                    Problems& problems) {
+  const auto recipe = load_recipe<Recipe>(file, overrides, problems);
+  auto out = resolve(recipe, problems);
+  out.source = file.string();
+  return out;
+}
+
+}  // namespace
+
+std::string ResolvedRecipe::dump() const {
+  return dump_recipe(options);
+}
+
+std::string ResolvedRecipe::hash() const {
+  const auto text = dump();
+  return hash_hex(content_hash(text.data(), text.size()));
+}
+
+ResolvedRecipe load_recipe_file(const std::filesystem::path& file,
+                                const std::vector<std::string>& overrides) {
+  Problems problems(file.string());
+  auto out = load(file, overrides, problems);
+  problems.throw_if_any();
+  return out;
+}
+
+ResolvedRecipe load_recipe_for_training(const std::filesystem::path& file,
+                                        const std::vector<std::string>& overrides) {
+  Problems problems(file.string());
+  auto out = load(file, overrides, problems);
+  check_datasets(out.options.data, problems);
+  problems.throw_if_any();
+  return out;
+}
+
+std::string recipe_help() {
+  return help_recipe<Recipe>();
+}
+
+}  // namespace wam

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/names.h"
+#include "core/recipe/field.h"
+#include "core/recipe/problems.h"
+#include "core/train/schedule.h"
+
+// The sections of a recipe that the training loop understands. A resolve() adds every contradiction
+// inside its section to `problems`; what it returns is to be used only when there are none.
+
+namespace wam {
+
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+template <>
+struct EnumNames<DeviceChoice> {
+  static constexpr std::array table{std::pair{DeviceChoice::kAuto, std::string_view("auto")},
+                                    std::pair{DeviceChoice::kCpu, std::string_view("cpu")},
+                                    std::pair{DeviceChoice::kCuda, std::string_view("cuda")}};
+};
+
+enum class ComputeType { kBf16, kFp32 };
+template <>
+struct EnumNames<ComputeType> {
+  static constexpr std::array table{std::pair{ComputeType::kBf16, std::string_view("bf16")},
+                                    std::pair{ComputeType::kFp32, std::string_view("fp32")}};
+};
+template <>
+struct PlannedNames<ComputeType> {
+  static constexpr std::array<std::string_view, 1> table{"fp8"};
+};
+
+enum class MasterType { kFp32 };
+template <>
+struct EnumNames<MasterType> {
+  static constexpr std::array table{std::pair{MasterType::kFp32, std::string_view("fp32")}};
+};
+template <>
+struct PlannedNames<MasterType> {
+  static constexpr std::array<std::string_view, 1> table{"bf16"};
+};
+
+struct RunSection {
+  std::filesystem::path dir;
+  std::uint64_t seed = 42;
+  DeviceChoice device = DeviceChoice::kAuto;
+  std::optional<std::int64_t> threads;
+
+  template <class V>
+  void fields(V&& v) {
+    v("dir", dir,
+      "Folder of the run: checkpoints, metrics.jsonl, log, statistics, report. Made when absent.");
+    v("seed", seed,
+      "Every random choice of the run is a function of this number. Another seed is another run.");
+    v("device", device,
+      "Where to train. auto: a GPU when the program was built for one and one is there, else the "
+      "CPU.");
+    v("threads", threads,
+      "CPU threads of the model's arithmetic. auto: one for each core that the process may use. "
+      "On the CPU, runs with another number are not equal bit for bit.",
+      at_least(1));
+  }
+};
+
+struct TrainSection {
+  std::int64_t steps = 2000;
+  std::int64_t global_batch = 8;
+  std::int64_t micro_batch = 1;
+  double learning_rate = 1e-5;
+  std::array<double, 2> betas{0.95, 0.999};
+  double epsilon = 1e-8;
+  double weight_decay = 1e-5;
+  double warmup = 0.05;
+  ScheduleKind schedule = ScheduleKind::kCosine;
+  double clip_norm = 1.0;
+  std::int64_t max_nonfinite = 5;
+
+  template <class V>
+  void fields(V&& v) {
+    v("steps", steps,
+      "Optimizer steps of the whole run, those before a resume included (steps). 0 writes the "
+      "first checkpoint and ends.",
+      at_least(0));
+    v("global_batch", global_batch, "Samples of one optimizer step, over all ranks (samples).",
+      at_least(1));
+    v("micro_batch", micro_batch,
+      "Samples that go through the model at once on one rank (samples). It need not divide the "
+      "global batch; the result is the same, only speed and memory differ.",
+      at_least(1));
+    v("learning_rate", learning_rate, "Peak learning rate, after the warm-up (per step).",
+      at_least(0));
+    v("betas", betas, "AdamW's decay rates of the first and second moment (per step).",
+      at_least_below(0, 1));
+    v("epsilon", epsilon, "AdamW's term that keeps the denominator off zero (no unit).", above(0));
+    v("weight_decay", weight_decay,
+      "AdamW's decoupled weight decay (per step, times the learning rate). Biases and affine layer "
+      "norms are not decayed.",
+      at_least(0));
+    v("warmup", warmup,
+      "Linear warm-up from 0: a number of steps or, below 1, a share of train.steps (rounded up).",
+      at_least(0));
+    v("schedule", schedule,
+      "After the warm-up: half a cosine down to 0 at train.steps, or constant.");
+    v("clip_norm", clip_norm,
+      "Gradients are scaled down to this global L2 norm (no unit). 0: no clipping.", at_least(0));
+    v("max_nonfinite", max_nonfinite,
+      "Updates with a gradient that is not finite are skipped; the run stops after so many in a "
+      "row "
+      "(steps).",
+      at_least(1));
+  }
+};
+
+struct PrecisionSection {
+  ComputeType compute = ComputeType::kBf16;
+  MasterType master = MasterType::kFp32;
+  bool deterministic = true;
+
+  template <class V>
+  void fields(V&& v) {
+    v("compute", compute,
+      "Type of weights and activations in forward and backward. fp32 on a GPU is for checking: "
+      "plain attention, no TF32.");
+    v("master", master, "Type of the master weights and of AdamW's moments.");
+    v("deterministic", deterministic,
+      "true: the same recipe gives the same bits. false: library algorithms whose sums depend on "
+      "timing are allowed.");
+  }
+};
+
+struct CheckpointSection {
+  std::int64_t every = 500;
+  std::int64_t keep = 3;
+  std::string resume = "auto";
+
+  template <class V>
+  void fields(V&& v) {
+    v("every", every, "Steps between two checkpoints (steps). 0: only at the end.", at_least(0));
+    v("keep", keep, "Newest checkpoints that are kept (number).", at_least(1));
+    v("resume", resume,
+      "auto: the newest complete checkpoint of run.dir whose hashes hold, a fresh start when there "
+      "is no checkpoint at all. never: a fresh start; refused when run.dir holds checkpoints. Or "
+      "the path of one checkpoint folder.");
+  }
+};
+
+struct ValidateSection {
+  std::int64_t every = 0;
+  std::int64_t windows = 32;
+  std::int64_t sampling_steps = 8;
+
+  template <class V>
+  void fields(V&& v) {
+    v("every", every, "Steps between two validations (steps). 0: never.", at_least(0));
+    v("windows", windows, "Held-back windows that are scored, spread evenly (number).",
+      at_least(1));
+    v("sampling_steps", sampling_steps,
+      "Euler steps from noise to actions and video when the action error is measured (number).",
+      at_least(1));
+  }
+};
+
+struct LogSection {
+  std::int64_t every = 10;
+
+  template <class V>
+  void fields(V&& v) {
+    v("every", every, "Steps between two lines of metrics (steps).", at_least(1));
+  }
+};
+
+// ---- resolved -----------------------------------------------------------------------------------
+
+// TrainSection with the warm-up in steps.
+struct ResolvedTrain {
+  TrainSection options;  // warmup is a whole number of steps here
+  std::int64_t warmup_steps = 0;
+
+  [[nodiscard]] Schedule make_schedule() const;
+};
+// Problems: micro_batch above global_batch, a warm-up that is not a whole number of steps or longer
+// than the run.
+ResolvedTrain resolve(const TrainSection& section, Problems& problems);
+
+// Threads with which the CPU computes: what was asked for, else the cores of this process.
+std::int64_t resolve_threads(const RunSection& section);
+
+}  // namespace wam

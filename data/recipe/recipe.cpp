@@ -1,0 +1,54 @@
+#include "data/recipe/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+namespace wam {
+namespace {
+
+constexpr std::int64_t kMaxAutoWorkers = 16;
+
+void check_dataset(const DatasetSection& dataset, const std::string& key, Problems& problems) {
+  if (dataset.path.empty()) {
+    problems.add(key + ".path", "missing. Fix: give the folder of a LeRobot dataset.");
+  }
+  if (dataset.embodiment.empty()) {
+    problems.add(key + ".embodiment",
+                 "missing. Fix: name a record of configs/embodiment, such as oxe_droid.");
+  }
+}
+
+}  // namespace
+
+ResolvedData resolve(const DataSection& section, std::int64_t cores, Problems& problems) {
+  ResolvedData out{.options = section};
+  if (section.datasets.empty()) {
+    problems.add("data.datasets",
+                 "no dataset. Fix: add one, as in datasets: [{path: DIR, embodiment: oxe_droid}].");
+  }
+  for (std::size_t i = 0; i < section.datasets.size(); ++i) {
+    check_dataset(section.datasets[i], fmt::format("data.datasets.{}", i), problems);
+  }
+  if (section.validation >= 1 && section.validation != std::floor(section.validation)) {
+    problems.add("data.validation", fmt::format("found {}, expected a whole number of episodes or "
+                                                "a share below 1. Fix: round it.",
+                                                section.validation));
+  }
+  if (section.statistics.empty()) {
+    problems.add("data.statistics",
+                 "empty. Fix: write auto, compute or the path of a metadata.json.");
+  }
+  out.workers = section.workers.value_or(std::clamp<std::int64_t>(cores - 1, 1, kMaxAutoWorkers));
+  out.options.workers = out.workers;
+  return out;
+}
+
+std::int64_t held_back_episodes(double validation, std::int64_t num_episodes) {
+  const double episodes =
+      validation < 1 ? std::ceil(validation * static_cast<double>(num_episodes)) : validation;
+  return static_cast<std::int64_t>(std::min(episodes, static_cast<double>(num_episodes)));
+}
+
+}  // namespace wam

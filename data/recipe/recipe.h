@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/recipe/field.h"
+#include "core/recipe/problems.h"
+
+// The recipe's words for what the model is trained on.
+
+namespace wam {
+
+struct DatasetSection {
+  std::filesystem::path path;
+  std::string embodiment;
+  double weight = 1;
+
+  template <class V>
+  void fields(V&& v) {
+    v("path", path, "Folder of a LeRobot dataset, v2.0 or v2.1 (the one that holds meta/).");
+    v("embodiment", embodiment,
+      "Name of a record in configs/embodiment, or the path of a YAML file of one's own.");
+    v("weight", weight,
+      "How often a window of this dataset is drawn against those of the others (no unit).",
+      above(0));
+  }
+};
+
+struct DataSection {
+  std::vector<DatasetSection> datasets;
+  double validation = 0;
+  std::optional<std::int64_t> workers;
+  std::int64_t prefetch = 4;
+  std::filesystem::path text_cache;
+  std::string statistics = "auto";
+  bool bug_compatible = false;
+  bool repeat_batch = false;
+
+  template <class V>
+  void fields(V&& v) {
+    v("datasets", datasets, "What to train on.");
+    v("validation", validation,
+      "Episodes of each dataset that are held back from training: a number of episodes or, below "
+      "1, a share (rounded up). 0: none.",
+      at_least(0));
+    v("workers", workers,
+      "Threads that decode ahead. 0: decode in the training thread. auto: the cores of this "
+      "process less one, at most 16.",
+      between(0, 1024));
+    v("prefetch", prefetch, "Micro-batches that are decoded ahead (number).", at_least(1));
+    v("text_cache", text_cache,
+      "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
+    v("statistics", statistics,
+      "What states and actions are normalised with. auto: the metadata.json of model.init where it "
+      "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "
+      "that. Or the path of a metadata.json.");
+    v("bug_compatible", bug_compatible,
+      "true: anchors, valid starts, last window and choice of instruction exactly as the reference "
+      "implementation has them, with its faults.");
+    v("repeat_batch", repeat_batch,
+      "true: every step uses the first batch again, with the draws of that batch. For trials: the "
+      "loss must fall quickly.");
+  }
+};
+
+// DataSection with nothing left to choose.
+struct ResolvedData {
+  DataSection options;
+  std::int64_t workers = 0;
+};
+// Problems: no dataset, an empty path or embodiment, a number of held-back episodes that is not
+// whole.
+ResolvedData resolve(const DataSection& section, std::int64_t cores, Problems& problems);
+
+// Episodes held back from `num_episodes`: a share rounded up, or the number itself. The rest, at
+// least one, is trained on: the caller refuses a number that leaves none.
+std::int64_t held_back_episodes(double validation, std::int64_t num_episodes);
+
+}  // namespace wam
