@@ -27,8 +27,10 @@ struct ColumnSlice {
   bool operator==(const ColumnSlice&) const = default;
 };
 
-// One slice per key, in the order of `keys`. All keys of an embodiment at once, since a single key
-// that no rule covers means the whole vector.
+// One slice per key, in the order of `keys`: by modality.json, else by the names in info.json. A
+// key that neither describes is the whole vector when it is the embodiment's only one;
+// joint_position and gripper_position have DROID's places in a vector of DROID's width; anything
+// else is an error.
 std::vector<ColumnSlice> find_vector_columns(const LeRobotMeta& meta,
                                              VectorKind kind,
                                              const std::vector<std::string>& keys);
@@ -36,7 +38,8 @@ std::vector<ColumnSlice> find_vector_columns(const LeRobotMeta& meta,
 // The camera feature behind "video.wrist_image".
 std::string find_camera(const LeRobotMeta& meta, const std::string& key);
 
-// The column behind "annotation.task". It holds text or an index into the tasks.
+// The column behind "annotation.task": what modality.json says, else the column of that name; where
+// the dataset lacks it, "task", then "task_index". It holds text or an index into the tasks.
 std::string find_language_column(const LeRobotMeta& meta, const std::string& key);
 
 // The column whose changes cut an episode into spans of one instruction: the first of the language

@@ -28,7 +28,7 @@ struct LeRobotReaderOptions {
   std::size_t column_cache_bytes = std::size_t{256} << 20U;  // decoded table columns
   std::size_t max_open_tables = 32;
   std::size_t max_idle_decoders = 16;
-  std::size_t max_video_indices = 4096;
+  std::size_t video_index_bytes = std::size_t{64} << 20U;  // frame times of the videos seen last
 };
 
 // Reads a LeRobot dataset, layouts v2.0 and v2.1: tables, mp4 video, pictures inside tables.
@@ -89,8 +89,8 @@ class LeRobotReader {
   [[nodiscard]] at::Tensor read_frames(std::int64_t episode_idx,
                                        const std::string& camera,
                                        std::span<const std::int64_t> frames) const;
-  // Size of the camera's pictures: that of frame 0 of the first episode, decoded once; an info.json
-  // that says something else is an error.
+  // Size of the camera's pictures, from frame 0 of the first episode (info.json is not trusted).
+  // Decodes that frame at each call.
   [[nodiscard]] PictureSize picture_size(const std::string& camera) const;
 
  private:

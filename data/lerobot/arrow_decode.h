@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/type.h>
+
+#include "data/lerobot/parquet_table.h"
+
+namespace wam {
+
+// Arrow arrays -> TableChunk. For sources that include Arrow anyway.
+
+ColumnKind kind_of(const arrow::DataType& type);
+
+// Errors: DataError starting with `where` (null cells, lists of unequal length, unsupported type).
+TableChunk decode_column(const arrow::ChunkedArray& column, const std::string& where);
+
+}  // namespace wam

@@ -1,0 +1,138 @@
+#include "data/lerobot/parquet_table.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <arrow/io/file.h>
+#include <arrow/table.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+
+#include "core/base/errors.h"
+#include "core/base/names.h"
+#include "data/lerobot/arrow_decode.h"
+
+namespace wam {
+namespace {
+
+constexpr const char* kRestore = "Fix: restore the file from the dataset's source.";
+
+template <class T>
+T value_of(arrow::Result<T> result, const std::string& doing) {
+  require<DataError>(result.ok(), "{}: {}. {}", doing, result.status().message(), kRestore);
+  return std::move(result).ValueUnsafe();
+}
+
+}  // namespace
+
+std::size_t TableChunk::bytes() const {
+  std::size_t sum = value_LD.defined() ? value_LD.nbytes() : 0;
+  for (const std::string& cell : text) sum += cell.size() + sizeof(std::string);
+  return sum;
+}
+
+struct ParquetTable::Impl {
+  std::filesystem::path path;
+  std::unique_ptr<parquet::arrow::FileReader> reader;
+  std::vector<TableColumn> columns;
+  std::vector<std::int64_t> row_starts{0};
+  std::mutex mutex;
+
+  void open();
+  void list_columns();
+  [[nodiscard]] std::vector<int> leaves_of(const std::string& column) const;
+};
+
+void ParquetTable::Impl::open() {
+  const std::string doing = fmt::format("opening the table {}", path.string());
+  require<DataError>(std::filesystem::exists(path), "{}: no such file. {}", doing, kRestore);
+  auto file = value_of(arrow::io::ReadableFile::Open(path.string()), doing);
+  reader = value_of(parquet::arrow::OpenFile(std::move(file), arrow::default_memory_pool()), doing);
+  reader->set_use_threads(false);
+  const auto metadata = reader->parquet_reader()->metadata();
+  for (int group = 0; group < metadata->num_row_groups(); ++group) {
+    row_starts.push_back(row_starts.back() + metadata->RowGroup(group)->num_rows());
+  }
+  list_columns();
+}
+
+void ParquetTable::Impl::list_columns() {
+  std::shared_ptr<arrow::Schema> schema;
+  const auto status = reader->GetSchema(&schema);
+  require<DataError>(status.ok(), "reading the columns of {}: {}. {}", path.string(),
+                     status.message(), kRestore);
+  for (const auto& field : schema->fields()) {
+    columns.push_back({field->name(), kind_of(*field->type()), field->type()->ToString()});
+  }
+}
+
+std::vector<int> ParquetTable::Impl::leaves_of(const std::string& column) const {
+  const parquet::SchemaDescriptor& schema = *reader->parquet_reader()->metadata()->schema();
+  std::vector<int> leaves;
+  for (int i = 0; i < schema.num_columns(); ++i) {
+    if (schema.GetColumnRoot(i)->name() == column) leaves.push_back(i);
+  }
+  return leaves;
+}
+
+ParquetTable::ParquetTable(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  try {
+    impl_->open();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {  // parquet reports a damaged footer by its own exceptions
+    throw DataError(fmt::format("opening the table {}: {}. {}", path.string(), e.what(), kRestore));
+  }
+}
+
+ParquetTable::~ParquetTable() = default;
+
+const std::vector<TableColumn>& ParquetTable::columns() const noexcept {
+  return impl_->columns;
+}
+
+const std::vector<std::int64_t>& ParquetTable::row_starts() const noexcept {
+  return impl_->row_starts;
+}
+
+const TableColumn& ParquetTable::column(const std::string& name) const {
+  const auto found = std::find_if(impl_->columns.begin(), impl_->columns.end(),
+                                  [&](const TableColumn& c) { return c.name == name; });
+  if (found != impl_->columns.end()) return *found;
+  std::vector<std::string> names;
+  for (const TableColumn& c : impl_->columns) names.push_back(c.name);
+  const auto nearest = nearest_name(name, names);
+  throw DataError(fmt::format("the table {} has no column '{}'. Found: {}. Fix: {}",
+                              impl_->path.string(), name, join(names),
+                              nearest
+                                  ? "did you mean '" + *nearest + "'?"
+                                  : "name the right column in meta/modality.json, or choose the "
+                                    "embodiment that the dataset was recorded with."));
+}
+
+std::shared_ptr<TableChunk> ParquetTable::read(const std::string& name, std::size_t group) const {
+  static_cast<void>(column(name));
+  const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
+  std::shared_ptr<arrow::Table> table;
+  try {
+    const std::lock_guard lock(impl_->mutex);
+    table = value_of(impl_->reader->ReadRowGroup(static_cast<int>(group), impl_->leaves_of(name)),
+                     where);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
+  }
+  auto chunk = std::make_shared<TableChunk>(decode_column(*table->column(0), where));
+  const auto rows = static_cast<std::size_t>(row_starts()[group + 1] - row_starts()[group]);
+  const std::size_t found = chunk->value_LD.defined()
+                                ? static_cast<std::size_t>(chunk->value_LD.size(0))
+                                : chunk->text.size();
+  require<DataError>(found == rows, "{}: {} rows, expected {}. {}", where, found, rows, kRestore);
+  return chunk;
+}
+
+}  // namespace wam

@@ -1,0 +1,53 @@
+#include "data/video/ffmpeg.h"
+
+#include <array>
+#include <cstdarg>
+#include <mutex>
+
+#include "core/base/errors.h"
+
+namespace wam {
+namespace {
+
+constexpr std::size_t kMaxErrorText = 400;
+
+std::string*& sink() {
+  thread_local std::string* current = nullptr;
+  return current;
+}
+
+void collect(void* /*source*/, int level, const char* format, va_list values) {
+  std::string* to = sink();
+  if (level > AV_LOG_ERROR || to == nullptr || to->size() > kMaxErrorText) return;
+  std::array<char, 300> line{};
+  std::vsnprintf(line.data(), line.size(), format, values);
+  std::string text = line.data();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
+  if (text.empty() || to->find(text) != std::string::npos) return;
+  if (!to->empty()) *to += "; ";
+  *to += text;
+}
+
+}  // namespace
+
+FfmpegErrors::FfmpegErrors() : outer_(sink()) {
+  static std::once_flag installed;
+  std::call_once(installed, [] { av_log_set_callback(collect); });
+  sink() = &text_;
+}
+
+FfmpegErrors::~FfmpegErrors() {
+  sink() = outer_;
+}
+
+std::string FfmpegErrors::describe(int code) const {
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> name{};
+  av_strerror(code, name.data(), name.size());
+  return text_.empty() ? std::string(name.data()) : fmt::format("{} ({})", text_, name.data());
+}
+
+void check_allocated(const void* object) {
+  require<DeviceError>(object != nullptr, "FFmpeg could not get memory.");
+}
+
+}  // namespace wam

@@ -1,0 +1,242 @@
+#include "data/video/video_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+extern "C" {
+#include <libavutil/pixdesc.h>
+}
+
+#include <ATen/ops/empty.h>
+
+#include "core/base/errors.h"
+#include "data/video/container.h"
+#include "data/video/picture.h"
+
+namespace wam {
+namespace {
+
+// A jump costs a flush and, with reordered frames, a few packets more: it must save this many
+// frames.
+constexpr std::int64_t kMinFramesSaved = 4;
+
+bool is_damaged(const AVFrame& frame) {
+  return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
+}
+
+}  // namespace
+
+struct VideoDecoder::Impl {
+  std::shared_ptr<const VideoIndex> index;
+  VideoContainer container;
+  CodecHandle codec;
+  FrameHandle frame{av_frame_alloc()};
+  PacketHandle packet{av_packet_alloc()};
+  RgbConverter to_rgb;
+  std::int64_t start_pts = 0;  // the keyframe that decoding started from
+  std::int64_t shown_pts = 0;  // the last frame that came out
+  bool is_running = false;     // false: a jump must come first
+  bool has_packet = false;     // `packet` was read and not sent yet
+
+  void open();
+  [[nodiscard]] bool worth_a_jump(std::int64_t ordinal) const;
+  void jump_to(std::int64_t keyframe_pts);
+  bool try_jump(std::int64_t to_pts, std::int64_t latest_start_pts);
+  // Decodes forward to the frame and leaves it in `frame`.
+  void decode(std::int64_t ordinal);
+  void decode_until(std::int64_t wanted_pts, std::int64_t ordinal);
+  void decode_frames(std::span<const std::int64_t> ordinals,
+                     const std::function<void(std::size_t)>& visit);
+  bool next_frame(std::int64_t ordinal);
+  void feed(std::int64_t ordinal, const FfmpegErrors& errors);
+  [[nodiscard]] DataError broken(std::int64_t ordinal, const std::string& why) const;
+};
+
+DataError VideoDecoder::Impl::broken(std::int64_t ordinal, const std::string& why) const {
+  return DataError(
+      fmt::format("decoding frame {} of the video {}: {}. Fix: restore the file from the "
+                  "dataset's source, or remove the episode.",
+                  ordinal, index->path.string(), why));
+}
+
+void VideoDecoder::Impl::open() {
+  check_allocated(frame.get());
+  check_allocated(packet.get());
+  container = open_video_container(index->path);
+  const AVCodecParameters* parameters = container.stream->codecpar;
+  const AVCodec* decoder = avcodec_find_decoder(parameters->codec_id);
+  require<DataError>(
+      decoder != nullptr,
+      "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
+      "FFmpeg that can, or encode the videos as h264.",
+      index->path.string(), avcodec_get_name(parameters->codec_id));
+  codec = CodecHandle(avcodec_alloc_context3(decoder));
+  check_allocated(codec.get());
+  const FfmpegErrors errors;
+  int code = avcodec_parameters_to_context(codec.get(), parameters);
+  codec.get()->thread_count = 1;
+  codec.get()->pkt_timebase = container.stream->time_base;
+  if (code >= 0) code = avcodec_open2(codec.get(), decoder, nullptr);
+  require<DataError>(code >= 0,
+                     "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
+                     index->path.string(), decoder->name, errors.describe(code));
+}
+
+bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
+  const std::int64_t wanted = index->pts[static_cast<std::size_t>(ordinal)];
+  if (!is_running || wanted <= shown_pts) return true;
+  const std::int64_t keyframe = index->keyframe_before(ordinal);
+  if (keyframe <= shown_pts) return false;
+  const auto shown = std::upper_bound(index->pts.begin(), index->pts.end(), shown_pts);
+  const auto start = std::lower_bound(index->pts.begin(), index->pts.end(), keyframe);
+  return start - shown >= kMinFramesSaved;
+}
+
+// Containers seek by decoding time, and some land on a keyframe after the one asked for: then the
+// keyframes before it are tried.
+void VideoDecoder::Impl::jump_to(std::int64_t keyframe_pts) {
+  const auto& keys = index->keyframes;
+  auto after = std::upper_bound(keys.begin(), keys.end(), keyframe_pts);
+  while (after != keys.begin()) {
+    --after;
+    if (try_jump(*after, keyframe_pts)) return;
+  }
+  throw DataError(
+      fmt::format("seeking in the video {}: its keyframe at {:.3f} s cannot be reached. Fix: "
+                  "restore the file from the dataset's source.",
+                  index->path.string(), static_cast<double>(keyframe_pts) * index->time_base));
+}
+
+bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start_pts) {
+  const FfmpegErrors errors;
+  const int code =
+      av_seek_frame(container.input.get(), index->stream, to_pts, AVSEEK_FLAG_BACKWARD);
+  require<DataError>(code >= 0, "seeking in the video {}: {}. Fix: restore the file.",
+                     index->path.string(), errors.describe(code));
+  avcodec_flush_buffers(codec.get());
+  has_packet = read_packet(container, packet.get(), index->path);
+  if (!has_packet || packet.get()->pts > latest_start_pts) return false;
+  start_pts = packet.get()->pts;
+  shown_pts = start_pts - 1;
+  return true;
+}
+
+void VideoDecoder::Impl::feed(std::int64_t ordinal, const FfmpegErrors& errors) {
+  if (!has_packet) has_packet = read_packet(container, packet.get(), index->path);
+  // No packet: the end of the stream, the decoder hands out what it holds back.
+  const int code = avcodec_send_packet(codec.get(), has_packet ? packet.get() : nullptr);
+  av_packet_unref(packet.get());
+  has_packet = false;
+  if (code < 0) throw broken(ordinal, errors.describe(code));
+}
+
+// The decoder's next frame into `frame`; false at the end of the stream.
+bool VideoDecoder::Impl::next_frame(std::int64_t ordinal) {
+  const FfmpegErrors errors;
+  while (true) {
+    const int code = avcodec_receive_frame(codec.get(), frame.get());
+    if (code == AVERROR_EOF) return false;
+    if (code == AVERROR(EAGAIN)) {
+      feed(ordinal, errors);
+      continue;
+    }
+    if (code < 0) throw broken(ordinal, errors.describe(code));
+    // Pictures shown before the keyframe may lack what they refer to: nobody asked for them.
+    if (frame.get()->pts >= start_pts && is_damaged(*frame.get())) {
+      throw broken(ordinal, errors.describe(AVERROR_INVALIDDATA));
+    }
+    return true;
+  }
+}
+
+void VideoDecoder::Impl::decode_until(std::int64_t wanted_pts, std::int64_t ordinal) {
+  do {
+    if (!next_frame(ordinal)) throw broken(ordinal, "the stream ended before it");
+    shown_pts = frame.get()->pts;
+    if (shown_pts > wanted_pts) throw broken(ordinal, "the decoder left it out");
+  } while (shown_pts != wanted_pts);
+}
+
+void VideoDecoder::Impl::decode(std::int64_t ordinal) {
+  require<DataError>(
+      ordinal >= 0 && ordinal < index->num_frames(),
+      "the video {} has no frame {}: it holds {} frames. Fix: the episode list and the "
+      "video disagree; restore the file from the dataset's source.",
+      index->path.string(), ordinal, index->num_frames());
+  const bool jump = worth_a_jump(ordinal);
+  is_running = false;  // after an error the next call starts afresh
+  if (jump) jump_to(index->keyframe_before(ordinal));
+  decode_until(index->pts[static_cast<std::size_t>(ordinal)], ordinal);
+  is_running = true;
+  const AVFrame& f = *frame.get();
+  if (f.width != index->width || f.height != index->height) {
+    throw broken(ordinal, fmt::format("it is {}x{} and the video {}x{}", f.width, f.height,
+                                      index->width, index->height));
+  }
+}
+
+// visit(position in `ordinals`) with the frame in `frame`, in decoding order.
+void VideoDecoder::Impl::decode_frames(std::span<const std::int64_t> ordinals,
+                                       const std::function<void(std::size_t)>& visit) {
+  std::vector<std::size_t> order(ordinals.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return ordinals[a] < ordinals[b]; });
+  std::int64_t held = -1;
+  for (const std::size_t at : order) {
+    if (ordinals[at] != held) decode(ordinals[at]);
+    held = ordinals[at];
+    visit(at);
+  }
+}
+
+VideoDecoder::VideoDecoder(std::shared_ptr<const VideoIndex> index)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->index = std::move(index);
+  impl_->open();
+}
+VideoDecoder::~VideoDecoder() = default;
+
+const VideoIndex& VideoDecoder::index() const noexcept {
+  return *impl_->index;
+}
+
+at::Tensor VideoDecoder::read_rgb(std::span<const std::int64_t> ordinals) {
+  const VideoIndex& video = *impl_->index;
+  at::Tensor rgb_THWC = at::empty(
+      {static_cast<std::int64_t>(ordinals.size()), video.height, video.width, 3}, at::kByte);
+  impl_->decode_frames(ordinals, [&](std::size_t at) {
+    impl_->to_rgb.convert(*impl_->frame.get(), rgb_THWC.select(0, static_cast<std::int64_t>(at)));
+  });
+  return rgb_THWC;
+}
+
+std::vector<at::Tensor> VideoDecoder::read_planes(std::int64_t ordinal) {
+  const std::int64_t one[] = {ordinal};
+  impl_->decode_frames(one, [](std::size_t) {});
+  const AVFrame& frame = *impl_->frame.get();
+  const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  require<DataError>(format != nullptr && format->nb_components == 3 &&
+                         format->comp[0].depth == 8 &&
+                         (format->flags & AV_PIX_FMT_FLAG_PLANAR) != 0,
+                     "the video {}: its planes are not 8-bit Y, U, V. Fix: encode it as yuv420p.",
+                     impl_->index->path.string());
+  std::vector<at::Tensor> planes;
+  for (int i = 0; i < 3; ++i) {
+    const int w_shift = i == 0 ? 0 : format->log2_chroma_w;
+    const int h_shift = i == 0 ? 0 : format->log2_chroma_h;
+    const std::int64_t height = -((-std::int64_t{frame.height}) >> h_shift);
+    const std::int64_t width = -((-std::int64_t{frame.width}) >> w_shift);
+    at::Tensor plane_HW = at::empty({height, width}, at::kByte);
+    for (std::int64_t y = 0; y < height; ++y) {
+      std::memcpy(plane_HW.data_ptr<std::uint8_t>() + y * width,
+                  frame.data[i] + y * frame.linesize[i], static_cast<std::size_t>(width));
+    }
+    planes.push_back(plane_HW);
+  }
+  return planes;
+}
+
+}  // namespace wam

@@ -1,0 +1,98 @@
+#include "data/video/video_index.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/errors.h"
+#include "data/video/container.h"
+
+namespace wam {
+namespace {
+
+constexpr const char* kRestore = "Fix: restore the file from the dataset's source.";
+
+struct PacketScan {
+  std::int64_t packets = 0;
+  bool last_is_short = false;
+};
+
+PacketScan scan_packets(const VideoContainer& container, VideoIndex& index) {
+  const PacketHandle packet(av_packet_alloc());
+  check_allocated(packet.get());
+  PacketScan scan;
+  while (read_packet(container, packet.get(), index.path)) {
+    const AVPacket& p = *packet.get();
+    require<DataError>(
+        p.pts != AV_NOPTS_VALUE,
+        "reading the video {}: packet {} has no presentation time. Fix: write the video "
+        "as mp4.",
+        index.path.string(), scan.packets);
+    ++scan.packets;
+    scan.last_is_short = (p.flags & AV_PKT_FLAG_CORRUPT) != 0;
+    if (scan.last_is_short) break;
+    const bool is_key = (p.flags & AV_PKT_FLAG_KEY) != 0;
+    const bool is_shown = (p.flags & AV_PKT_FLAG_DISCARD) == 0;
+    if (is_key) index.keyframes.push_back(p.pts);
+    if (is_key && is_shown) ++index.num_keyframes;
+    if (is_shown) index.pts.push_back(p.pts);
+  }
+  return scan;
+}
+
+}  // namespace
+
+double VideoIndex::average_rate() const {
+  const auto span = static_cast<double>(pts.back() - pts.front()) * time_base;
+  return span > 0 ? static_cast<double>(num_frames() - 1) / span : 0;
+}
+
+std::int64_t VideoIndex::ordinal_at(double time_s) const {
+  const auto target = time_s / time_base;
+  const auto after = std::lower_bound(pts.begin(), pts.end(), target, [](std::int64_t p, double t) {
+    return static_cast<double>(p) < t;
+  });
+  if (after == pts.begin()) return 0;
+  if (after == pts.end()) return num_frames() - 1;
+  const bool earlier =
+      target - static_cast<double>(*(after - 1)) < static_cast<double>(*after) - target;
+  return after - pts.begin() - (earlier ? 1 : 0);
+}
+
+std::int64_t VideoIndex::keyframe_before(std::int64_t ordinal) const {
+  const std::int64_t wanted = pts[static_cast<std::size_t>(ordinal)];
+  const auto after = std::upper_bound(keyframes.begin(), keyframes.end(), wanted);
+  require<DataError>(after != keyframes.begin(),
+                     "the video {}: no keyframe at or before frame {}. {}", path.string(), ordinal,
+                     kRestore);
+  return *(after - 1);
+}
+
+VideoIndex read_video_index(const std::filesystem::path& path) {
+  const VideoContainer container = open_video_container(path);
+  VideoIndex index;
+  index.path = path;
+  index.stream = container.stream->index;
+  index.height = container.stream->codecpar->height;
+  index.width = container.stream->codecpar->width;
+  index.time_base = av_q2d(container.stream->time_base);
+  const PacketScan scan = scan_packets(container, index);
+  const std::int64_t promised = avformat_index_get_entries_count(container.stream);
+  require<DataError>(
+      !scan.last_is_short && scan.packets >= promised,
+      "reading the video {}: the file ({} bytes) is cut off: it promises {} frames and "
+      "ends in frame {}. {}",
+      path.string(), std::filesystem::file_size(path), promised,
+      std::max<std::int64_t>(scan.packets - (scan.last_is_short ? 1 : 0), 0), kRestore);
+  require<DataError>(!index.pts.empty(), "reading the video {}: it holds no frame. {}",
+                     path.string(), kRestore);
+  std::sort(index.pts.begin(), index.pts.end());
+  std::sort(index.keyframes.begin(), index.keyframes.end());
+  const auto twin = std::adjacent_find(index.pts.begin(), index.pts.end());
+  require<DataError>(twin == index.pts.end(),
+                     "reading the video {}: frames {} and {} have the same presentation time. {}",
+                     path.string(), twin - index.pts.begin(), twin - index.pts.begin() + 1,
+                     kRestore);
+  return index;
+}
+
+}  // namespace wam
