@@ -5,11 +5,11 @@
 
 namespace wam {
 
-at::Tensor gelu_forward(const at::Tensor& x) {
+at::Tensor tanh_gelu_forward(const at::Tensor& x) {
   return at::gelu(x, "tanh");
 }
 
-at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x) {
+at::Tensor tanh_gelu_backward(const at::Tensor& dy, const at::Tensor& x) {
   return at::gelu_backward(dy, x, "tanh");
 }
 
