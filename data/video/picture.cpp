@@ -129,6 +129,9 @@ at::Tensor PictureDecoder::decode(std::string_view file, const std::string& wher
   int code = av_new_packet(packet, static_cast<int>(file.size()));
   require<DeviceError>(code >= 0, "FFmpeg could not get memory for a picture.");
   std::memcpy(packet->data, file.data(), file.size());
+  // Without it the PNG decoder adds the picture to the one before (frames of an MPNG stream do
+  // that).
+  packet->flags |= AV_PKT_FLAG_KEY;
   AVFrame* frame = impl_->frame.get();
   code = avcodec_send_packet(impl_->codec.get(), packet);
   av_packet_unref(packet);
