@@ -64,9 +64,9 @@ double mean_action_error(const std::vector<Batch>& batches) {
   at::Tensor count;
   for (const auto& batch : batches) {
     const at::Tensor mask = batch.action_mask_BPA.to(at::kDouble);
-    const at::Tensor s = (batch.action_BPA.to(at::kDouble) * mask).sum({0, 1});
+    const at::Tensor s = (batch.action_BPA.to(at::kDouble) * mask).sum(at::IntArrayRef{0, 1});
     sum = sum.defined() ? sum + s : s;
-    count = count.defined() ? count + mask.sum({0, 1}) : mask.sum({0, 1});
+    count = count.defined() ? count + mask.sum(at::IntArrayRef{0, 1}) : mask.sum(at::IntArrayRef{0, 1});
   }
   const at::Tensor mean = sum / count.clamp_min(1.0);
   ErrorSums errors;
