@@ -20,7 +20,7 @@ struct SampleWorldOptions {
   // Share of the episodes in which every colour lies in its home place (red left, green in the
   // middle, blue right), so that the prompt alone tells where to go; in the others the colours are
   // dealt at random. A model learns faster with more, and looks at the pictures more with less.
-  double home_share = 0.5;
+  double home_share = 0.7;
   std::string video_encoder = "auto";  // an encoder of FFmpeg; mp4 only
 };
 
