@@ -1,13 +1,11 @@
 #include "core/train/checkpoint_verify.h"
 
-#include <algorithm>
-#include <atomic>
 #include <ranges>
-#include <thread>
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/base/names.h"
+#include "core/base/parallel.h"
 #include "core/io/atomic_file.h"
 #include "core/io/hash.h"
 #include "core/train/manifest.h"
@@ -41,19 +39,8 @@ std::vector<std::string> problems_of(const fs::path& folder,
                                      const std::vector<ManifestFile>& files,
                                      unsigned threads) {
   std::vector<std::string> problems(files.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++) {
-      problems[i] = problem_of(folder, files[i]);
-    }
-  };
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> workers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(threads, files.size()); ++i) {
-    workers.emplace_back(work);
-  }
-  work();
-  for (std::thread& worker : workers) worker.join();
+  for_each_index(files.size(), threads,
+                 [&](std::size_t i) { problems[i] = problem_of(folder, files[i]); });
   return problems;
 }
 

@@ -23,7 +23,7 @@ Json object_of(const std::string& text, const char* what) {
 
 Json to_json(const RunState& run) {
   Json frozen = Json::array();
-  for (const FrozenSource& f : run.frozen) {
+  for (const FrozenOrigin& f : run.frozen) {
     frozen.push_back({{"component", f.component}, {"source", f.source}, {"hash", f.hash}});
   }
   return {{"step", run.step},

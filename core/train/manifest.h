@@ -33,12 +33,12 @@ struct ManifestUnit {
 };
 
 // Where weights that are not trained, and so not in the checkpoint, come from.
-struct FrozenSource {
+struct FrozenOrigin {
   std::string component;  // "text_encoder", "vae", …
   std::string source;     // a path, or "random"
   std::string hash;       // of the weights, as the caller computed it; empty for "random"
 
-  bool operator==(const FrozenSource&) const = default;
+  bool operator==(const FrozenOrigin&) const = default;
 };
 
 // The position in the stream of samples (D8).
@@ -64,7 +64,7 @@ struct RunState {
   std::string recipe;        // resolved, as text
   std::string recipe_hash;
   std::string model = "{}";  // JSON object: what decides about the parameters
-  std::vector<FrozenSource> frozen;
+  std::vector<FrozenOrigin> frozen;
   std::string extra = "{}";  // JSON object of the caller's own
 };
 
