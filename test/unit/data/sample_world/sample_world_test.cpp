@@ -1,6 +1,8 @@
 #include "data/sample_world/sample_world.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -9,9 +11,11 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
+#include "data/embodiment/binding.h"
 #include "data/lerobot/reader.h"
 #include "data/sample_world/episode.h"
 #include "data/sample_world/picture.h"
+#include "data/window/window.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
 
@@ -150,6 +154,28 @@ TEST_CASE("Sample world: modality.json gives the keys of the embodiment their co
   CHECK((state == std::vector{ColumnSlice{"observation.state", 0, 3}}));
   CHECK((action == std::vector{ColumnSlice{"action", 0, 3}}));
   CHECK(find_camera(reader.meta(), "video.wrist") == "observation.images.wrist");
+}
+
+TEST_CASE("Sample world: the record `tiny` fits it, and every episode has windows") {
+  const test::TempFolder folder;
+  write(small(folder.path() / "world"));
+  const LeRobotReader reader(folder.path() / "world");
+  const Embodiment tiny = find_embodiment("tiny", path(WAM_SOURCE_DIR) / "configs" / "embodiment");
+
+  const Binding binding = bind(reader, tiny);
+
+  CHECK((binding.state == std::vector{ColumnSlice{"observation.state", 0, 3}}));
+  CHECK(binding.cameras[2] == "observation.images.wrist");
+  CHECK((binding.picture == PictureSize{32, 64}));
+  const WindowRule rule{.blocks = 4,
+                        .horizon = tiny.action_horizon,
+                        .stride = tiny.macro_stride,
+                        .offsets = tiny.video_offsets};
+  for (std::int64_t i = 0; i < reader.num_episodes(); ++i) {
+    const auto length = static_cast<std::size_t>(reader.episode_length(i));
+    const std::vector<std::int64_t> one_label(length, 0);
+    CHECK(valid_starts(one_label, rule).size() >= 45 - 33 + 1);
+  }
 }
 
 TEST_CASE("Sample world: every video encoder that is here keeps the pictures") {
