@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/train/model.h"
+#include "models/wam/dit.h"
+#include "models/wam/flow_matching.h"
+#include "models/wam/frozen_encoders.h"
+#include "models/wam/step.h"
+
+namespace wam {
+
+// The world-action model as the trainer sees it: pictures, state, actions and text in, losses out.
+// Threads: one.
+class WamModel final : public Model {
+ public:
+  struct Options {
+    WamConfig config;
+    at::ScalarType compute_type = at::kBFloat16;  // bf16, fp32 or, in tests, fp64
+    at::Device device = at::kCPU;
+    RecomputePolicy recompute = RecomputePolicy::kNone;
+  };
+
+  // `encoders` must outlive the model. Errors: ConfigError when sizes do not fit each other.
+  WamModel(const Options& options, FrozenEncoders& encoders);
+
+  [[nodiscard]] const std::vector<UnitSpec>& units() const override { return dit_.units(); }
+  void initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tensor out) const override;
+
+  Losses train(const Batch& batch, Sharding& sharding, std::uint64_t seed, double weight) override;
+  Losses evaluate(const Batch& batch, Sharding& sharding, std::uint64_t seed) override;
+  Prediction predict(const Batch& batch,
+                     Sharding& sharding,
+                     std::uint64_t seed,
+                     std::int64_t steps) override;
+
+  // Pictures, text and vectors of a batch as the transformer reads them.
+  [[nodiscard]] EncodedBatch encode(const Batch& batch);
+  [[nodiscard]] Dit& dit() noexcept { return dit_; }
+
+ private:
+  [[nodiscard]] at::Tensor video_of(const Batch& batch) const;
+  [[nodiscard]] at::Tensor first_frame_condition(const at::Tensor& video_BCTHW,
+                                                 const at::Tensor& latent_BCFYX);
+  [[nodiscard]] Draws draws_for(const Batch& batch,
+                                const EncodedBatch& encoded,
+                                std::uint64_t seed) const;
+  [[nodiscard]] Losses no_losses() const;
+
+  Options options_;
+  FrozenEncoders& encoders_;
+  Dit dit_;
+  FlowSchedule schedule_;
+};
+
+}  // namespace wam
