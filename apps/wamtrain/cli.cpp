@@ -49,8 +49,7 @@ void add_train(CLI::App& app, Action& action) {
 #endif
 
 void add_plan(CLI::App& app, Action& action) {
-  auto& command = *app.add_subcommand(
-      "plan", "Show what a run would be and need: recipe, memory, time; touches nothing");
+  auto& command = *app.add_subcommand("plan", "Show what a run would be and need");
   const auto arguments = std::make_shared<RecipeArguments>();
   const auto json = std::make_shared<bool>(false);
   add_recipe_arguments(command, *arguments);
@@ -60,6 +59,26 @@ void add_plan(CLI::App& app, Action& action) {
       return plan_command(*arguments, *json ? OutputFormat::kJson : OutputFormat::kText);
     };
   });
+}
+
+void add_sample(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("sample", "Write the sample world, a small robot dataset");
+  const auto arguments = std::make_shared<SampleArguments>();
+  command.add_option("--out", arguments->out, "Folder of the dataset")->required();
+  command.add_option("--pictures", arguments->pictures, "mp4, or images inside the tables")
+      ->capture_default_str();
+  command.add_option("--episodes", arguments->episodes, "Episodes of 45 to 80 frames")
+      ->capture_default_str();
+  command.add_option("--seed", arguments->seed, "Another seed, other episodes")
+      ->capture_default_str();
+  command.callback([&action, arguments] { action = [=] { return sample_command(*arguments); }; });
+}
+
+void add_verify(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("verify", "Check every byte of a checkpoint");
+  const auto checkpoint = std::make_shared<std::filesystem::path>();
+  command.add_option("CHECKPOINT", *checkpoint, "A step_* folder of RUN/checkpoints")->required();
+  command.callback([&action, checkpoint] { action = [=] { return verify_command(*checkpoint); }; });
 }
 
 std::vector<std::string> names_of(const CLI::App& app) {
@@ -112,6 +131,8 @@ int run_command_line(int argc, char** argv) {
   add_train(app, action);
 #endif
   add_plan(app, action);
+  add_sample(app, action);
+  add_verify(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {

@@ -22,4 +22,15 @@ int train_command(const RecipeArguments& arguments);
 // Prints what a run would be and need. Allocates no tensor, touches no GPU.
 int plan_command(const RecipeArguments& arguments, OutputFormat format);
 
+// Writes the sample world of data/sample_world.
+struct SampleArguments {
+  std::filesystem::path out;
+  std::string pictures = "mp4";  // or images
+  std::int64_t episodes = 128;
+  std::uint64_t seed = 0;
+};
+int sample_command(const SampleArguments& arguments);
+// Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
+int verify_command(const std::filesystem::path& checkpoint);
+
 }  // namespace wam

@@ -1,14 +1,19 @@
 #include "apps/wamtrain/dataset_checks.h"
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "apps/wamtrain/install.h"
 #include "data/embodiment/embodiment.h"
 #include "data/lerobot/columns.h"
-#include "data/lerobot/meta.h"
+#include "data/lerobot/reader.h"
 
 namespace wam {
 namespace {
+
+constexpr std::int64_t kFramesOfBlock = 8;  // pictures of a block
 
 // What `work` returns, or nothing and a problem of `key` when the user's files are at fault.
 template <class Work>
@@ -33,24 +38,100 @@ bool folder_is_there(const DatasetSection& dataset, const std::string& key, Prob
   return false;
 }
 
-void check_dataset(const DatasetSection& dataset, const std::string& key, Problems& problems) {
+// Where the embodiment's state or action values are: its own word, else the dataset's.
+std::vector<ColumnSlice> slices_of(const Embodiment& embodiment,
+                                   const LeRobotMeta& meta,
+                                   VectorKind kind) {
+  const bool is_state = kind == VectorKind::kState;
+  std::vector<ColumnSlice> slices;
+  std::vector<std::string> by_dataset;
+  for (const auto& key : is_state ? embodiment.state_keys : embodiment.action_keys) {
+    const auto own = embodiment.column_map.find((is_state ? "state." : "action.") + key);
+    if (own == embodiment.column_map.end()) {
+      by_dataset.push_back(key);
+    } else {
+      const auto start = own->second.start.value_or(0);
+      slices.push_back({own->second.column, start, own->second.end.value_or(start + 1)});
+    }
+  }
+  if (by_dataset.empty()) return slices;
+  const auto found = find_vector_columns(meta, kind, by_dataset);
+  slices.insert(slices.end(), found.begin(), found.end());
+  return slices;
+}
+
+void check_columns(const Embodiment& embodiment,
+                   const std::filesystem::path& path,
+                   const std::string& key,
+                   Problems& problems) {
+  const auto reader = attempt(key, problems, [&] { return std::make_unique<LeRobotReader>(path); });
+  if (!reader) return;
+  for (const auto kind : {VectorKind::kState, VectorKind::kAction}) {
+    attempt(key, problems, [&] {
+      for (const auto& slice : slices_of(embodiment, (*reader)->meta(), kind)) {
+        (*reader)->require_column(0, slice);
+      }
+      return true;
+    });
+  }
+}
+
+std::optional<Embodiment> check_dataset(const DatasetSection& dataset,
+                                        const std::string& key,
+                                        Problems& problems) {
   std::optional<Embodiment> embodiment;
   if (!dataset.embodiment.empty()) {
     embodiment = attempt(key + ".embodiment", problems, [&] {
       return find_embodiment(dataset.embodiment, configs_folder() / "embodiment");
     });
   }
-  if (dataset.path.empty() || !folder_is_there(dataset, key + ".path", problems)) return;
-  const auto meta =
-      attempt(key + ".path", problems, [&] { return read_lerobot_meta(dataset.path); });
+  if (dataset.path.empty() || !folder_is_there(dataset, key + ".path", problems)) {
+    return embodiment;
+  }
+  if (embodiment) {
+    check_columns(*embodiment, dataset.path, key + ".path", problems);
+  } else {
+    attempt(key + ".path", problems, [&] { return read_lerobot_meta(dataset.path); });
+  }
+  return embodiment;
+}
+
+// Samples are stacked, so all must have one shape.
+void check_shape(const Embodiment& one,
+                 const Embodiment& first,
+                 const std::string& key,
+                 Problems& problems) {
+  const auto frames = static_cast<std::int64_t>(one.video_offsets.size());
+  if (frames != kFramesOfBlock) {
+    problems.add(key, fmt::format("{} has {} video_offsets, expected {}: a block is two latent "
+                                  "frames of four pictures. Fix: mend the record.",
+                                  one.tag, frames, kFramesOfBlock));
+  }
+  if (one.action_horizon == first.action_horizon && one.canvas_rows == first.canvas_rows &&
+      one.canvas_cols == first.canvas_cols) {
+    return;
+  }
+  problems.add(key,
+               fmt::format("{} makes {} actions a block on a canvas of {}x{} views, {} makes "
+                           "{} on {}x{}; samples of one run have one shape. Fix: train them "
+                           "in runs of their own.",
+                           one.tag, one.action_horizon, one.canvas_rows, one.canvas_cols, first.tag,
+                           first.action_horizon, first.canvas_rows, first.canvas_cols));
 }
 
 }  // namespace
 
-void check_datasets(const DataSection& data, Problems& problems) {
+std::optional<std::int64_t> check_datasets(const DataSection& data, Problems& problems) {
+  std::optional<Embodiment> first;
   for (std::size_t i = 0; i < data.datasets.size(); ++i) {
-    check_dataset(data.datasets[i], fmt::format("data.datasets.{}", i), problems);
+    const auto key = fmt::format("data.datasets.{}", i);
+    const auto embodiment = check_dataset(data.datasets[i], key, problems);
+    if (!embodiment) continue;
+    if (!first) first = embodiment;
+    check_shape(*embodiment, *first, key + ".embodiment", problems);
   }
+  if (!first) return std::nullopt;
+  return first->action_horizon;
 }
 
 }  // namespace wam

@@ -95,7 +95,8 @@ ResolvedRecipe load_recipe_for_training(const std::filesystem::path& file,
                                         const std::vector<std::string>& overrides) {
   Problems problems(file.string());
   auto out = load(file, overrides, problems);
-  check_datasets(out.options.data, problems);
+  const auto actions_per_block = check_datasets(out.options.data, problems);
+  out.model.config.actions_per_block = actions_per_block.value_or(0);
   problems.throw_if_any();
   return out;
 }

@@ -63,7 +63,7 @@ ResolvedRecipe load_recipe_file(const std::filesystem::path& file,
                                 const std::vector<std::string>& overrides);
 
 // The same, and looks at what the recipe points to: each dataset's folder, embodiment and first
-// table. Problems of both kinds are reported together.
+// table. Problems of both kinds are reported together. model.config is complete then.
 ResolvedRecipe load_recipe_for_training(const std::filesystem::path& file,
                                         const std::vector<std::string>& overrides);
 

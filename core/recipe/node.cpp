@@ -16,7 +16,7 @@ constexpr int kMaxDepth = 32;
 // Turns yaml-cpp's tree into ours.
 class Converter {
  public:
-  // `line_of_all`: the origin of every node, where lines mean nothing (--set).
+  // `has_lines`: false for --set, where lines mean nothing.
   Converter(std::string file, Problems& problems, bool has_lines)
       : file_(std::move(file)), problems_(problems), has_lines_(has_lines) {}
 
@@ -31,7 +31,7 @@ class Converter {
     }
     if (in.IsScalar()) {
       out.kind = Node::Kind::kScalar;
-      out.scalar = in.Scalar();
+      out.scalar = with_folder(in.Scalar());
       out.quoted = in.Tag() == "!";
     } else if (in.IsSequence()) {
       out.kind = Node::Kind::kList;
@@ -44,6 +44,17 @@ class Converter {
   }
 
  private:
+  // ${HERE} is the folder of the file that says it, so that a recipe finds its neighbours.
+  std::string with_folder(std::string text) const {
+    const std::string here = "${HERE}";
+    const auto parent = std::filesystem::path(file_).parent_path().string();
+    if (!has_lines_) return text;
+    for (auto at = text.find(here); at != std::string::npos; at = text.find(here)) {
+      text.replace(at, here.size(), parent.empty() ? "." : parent);
+    }
+    return text;
+  }
+
   Origin origin_of(const YAML::Node& node) const {
     return {file_, has_lines_ ? node.Mark().line + 1 : 0};
   }

@@ -29,8 +29,9 @@ struct Node {
 };
 
 // Reads a recipe with everything that it includes: `include: other.yaml` (or a list), relative to
-// the including file. Maps merge key by key, the including file's keys win; lists are replaced.
-// Problems (syntax, duplicate keys, cycles, a missing file) are added to `problems`.
+// the including file. ${HERE} in a value is the folder of the file that says it. Maps merge key by
+// key, the including file's keys win; lists are replaced. Problems (syntax, duplicate keys, cycles,
+// a missing file) are added to `problems`.
 Node read_recipe_tree(const std::filesystem::path& file, Problems& problems);
 
 // Puts `path.to.key=value` into the tree; the value is read as flow YAML, a number in the path

@@ -1,29 +1,37 @@
 #include "models/recipe/recipe.h"
 
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 namespace wam {
 namespace {
 
-struct Geometry {
-  std::int64_t view_height, view_width, target_height, target_width;
-};
+// Height and width of one camera view. The 5B on DROID: three 160x320 views, a canvas of 320x640
+// reduced to 160x320. The 14B: 176x320 views, and the canvas as it is. Source: DreamZero @ ab790c1.
+std::pair<std::int64_t, std::int64_t> view_size_of(ModelPreset preset) {
+  if (preset == ModelPreset::k5b) return {160, 320};
+  if (preset == ModelPreset::k14b) return {176, 320};
+  return {32, 64};
+}
 
-// The 5B on DROID: three 160x320 views, a canvas of 320x640 reduced to 160x320. The 14B: 176x320
-// views, and the canvas as it is. Source: DreamZero @ ab790c1, groot/vla/configs.
-Geometry geometry_of(ModelPreset preset) {
-  switch (preset) {
-    case ModelPreset::k5b:
-      return {160, 320, 160, 320};
-    case ModelPreset::k14b:
-      return {176, 320, 352, 640};
-    case ModelPreset::kTiny5b:
-    case ModelPreset::kTiny14b:
-      return {32, 64, 64, 128};
+WamConfig configure(const ModelSection& section, Problems& problems) {
+  auto config = wam_preset(std::string(name_of(section.preset)));
+  config.max_blocks = section.blocks;
+  config.target_height = section.target_height.value_or(config.target_height);
+  config.target_width = section.target_width.value_or(config.target_width);
+  config.layers = section.layers.value_or(config.layers);
+  config.width = section.width.value_or(config.width);
+  config.heads = section.heads.value_or(config.heads);
+  config.ffn_width = section.feed_forward.value_or(config.ffn_width);
+  try {
+    check(config);
+  } catch (const ConfigError& error) {
+    problems.add("model", error.what());
   }
-  return {};
+  return config;
 }
 
 void check_there(const std::string& path, const std::string& key, Problems& problems) {
@@ -33,38 +41,58 @@ void check_there(const std::string& path, const std::string& key, Problems& prob
                                 path.find('/') == std::string::npos ? ", or write random" : ""));
 }
 
-struct Component {
-  std::string name;
-  const std::string& value;
-  bool in_init_folder;
-  bool may_be_random;
+// What the components that are not there need. Missing ones are listed in one problem.
+class ComponentCheck {
+ public:
+  ComponentCheck(const ModelSection& section, Problems& problems)
+      : section_(section), problems_(problems) {}
+
+  void check(const std::string& name, const std::string& value, bool init_brings_it) {
+    if (!value.empty() && value != "random") check_there(value, key(name), problems_);
+    if (value.empty() && !init_brings_it) missing_.push_back(name);
+  }
+  void check_tokenizer() {
+    const auto& value = section_.components.tokenizer;
+    check("tokenizer", value, false);
+    if (value != "random") return;
+    problems_.add(key("tokenizer"),
+                  "random is not possible here. Fix: give the path of a SentencePiece model.");
+  }
+  void check_transformer() {
+    const auto& dit = section_.components.dit;
+    if (dit.empty() || section_.init.empty() || dit == section_.init) {
+      check("dit", dit, !section_.init.empty());
+      return;
+    }
+    problems_.add(key("dit"), fmt::format("the transformer would come from {} and from model.init: "
+                                          "{}. Fix: leave one of them empty.",
+                                          dit, section_.init));
+  }
+  void finish() {
+    if (missing_.empty()) return;
+    problems_.add("model.components",
+                  fmt::format("model.init does not bring {}. Fix: give the path of each (random "
+                              "serves for trials, except for the tokenizer).",
+                              join(missing_)));
+  }
+
+ private:
+  static std::string key(const std::string& name) { return "model.components." + name; }
+
+  const ModelSection& section_;
+  Problems& problems_;
+  std::vector<std::string> missing_;
 };
 
-void check_component(const Component& part, const ModelSection& section, Problems& problems) {
-  const std::string key = "model.components." + part.name;
-  if (part.value == "random") {
-    if (!part.may_be_random) {
-      problems.add(key,
-                   "random is not possible here. Fix: give the path of a SentencePiece model.");
-    }
-  } else if (!part.value.empty()) {
-    check_there(part.value, key, problems);
-  } else if (!(init_is_folder(section) && part.in_init_folder)) {
-    problems.add(key, fmt::format("missing, and model.init does not bring it. Fix: give a path{}.",
-                                  part.may_be_random ? ", or random for a trial" : ""));
-  }
-}
-
-void check_transformer(const ModelSection& section, Problems& problems) {
-  const auto& dit = section.components.dit;
-  if (section.init.empty()) {
-    check_component({"dit", dit, true, true}, section, problems);
-  } else if (!dit.empty() && dit != section.init) {
-    problems.add("model.components.dit",
-                 fmt::format("the transformer would come from {} and from model.init: {}. Fix: "
-                             "leave one of them empty.",
-                             dit, section.init));
-  }
+void check_components(const ModelSection& section, Problems& problems) {
+  const bool has_folder = init_is_folder(section);
+  ComponentCheck parts(section, problems);
+  parts.check_transformer();
+  parts.check("text_encoder", section.components.text_encoder, has_folder);
+  parts.check("image_encoder", section.components.image_encoder, has_folder);
+  parts.check("vae", section.components.vae, has_folder);
+  parts.check_tokenizer();
+  parts.finish();
 }
 
 }  // namespace
@@ -75,23 +103,20 @@ bool init_is_folder(const ModelSection& section) {
 
 ResolvedModel resolve(const ModelSection& section, Problems& problems) {
   if (init_is_folder(section)) check_there(section.init, "model.init", problems);
-  check_transformer(section, problems);
-  const auto& parts = section.components;
-  check_component({"text_encoder", parts.text_encoder, true, true}, section, problems);
-  check_component({"image_encoder", parts.image_encoder, true, true}, section, problems);
-  check_component({"vae", parts.vae, true, true}, section, problems);
-  check_component({"tokenizer", parts.tokenizer, false, false}, section, problems);
-
-  const Geometry preset = geometry_of(section.preset);
+  check_components(section, problems);
+  const auto [view_height, view_width] = view_size_of(section.preset);
   ResolvedModel out{.options = section,
-                    .view_height = section.view_height.value_or(preset.view_height),
-                    .view_width = section.view_width.value_or(preset.view_width),
-                    .target_height = section.target_height.value_or(preset.target_height),
-                    .target_width = section.target_width.value_or(preset.target_width)};
+                    .config = configure(section, problems),
+                    .view_height = section.view_height.value_or(view_height),
+                    .view_width = section.view_width.value_or(view_width)};
   out.options.view_height = out.view_height;
   out.options.view_width = out.view_width;
-  out.options.target_height = out.target_height;
-  out.options.target_width = out.target_width;
+  out.options.target_height = out.config.target_height;
+  out.options.target_width = out.config.target_width;
+  out.options.layers = out.config.layers;
+  out.options.width = out.config.width;
+  out.options.heads = out.config.heads;
+  out.options.feed_forward = out.config.ffn_width;
   return out;
 }
 

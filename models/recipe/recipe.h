@@ -10,6 +10,7 @@
 #include "core/base/names.h"
 #include "core/recipe/field.h"
 #include "core/recipe/problems.h"
+#include "models/wam/config.h"
 
 // The recipe's words for the model and for what its backward keeps in memory.
 
@@ -141,17 +142,15 @@ struct MemorySection {
   }
 };
 
-// ModelSection with nothing left to choose but the trial overrides, which the model's own
-// configuration checks against its preset.
+// ModelSection with nothing left to choose.
 struct ResolvedModel {
-  ModelSection options;
+  ModelSection options;  // every value as it will be used
+  WamConfig config;      // actions_per_block is the preset's until an embodiment says it
   std::int64_t view_height = 0;
   std::int64_t view_width = 0;
-  std::int64_t target_height = 0;
-  std::int64_t target_width = 0;
 };
 // Problems: a component that neither its key nor model.init brings, a tokenizer that is random, a
-// transformer that comes from two places, a path that is not there.
+// transformer that comes from two places, a path that is not there, sizes that do not fit.
 ResolvedModel resolve(const ModelSection& section, Problems& problems);
 
 // True when model.init names a folder (and not `random`).

@@ -52,6 +52,23 @@ TEST_CASE("recipe: an included file comes first, the including one wins") {
   CHECK(recipe.outer.items[0].path == "c");
 }
 
+TEST_CASE("recipe: ${HERE} is the folder of the file that says it") {
+  const wam::test::TempFolder folder;
+  std::filesystem::create_directory(folder.path() / "deep");
+  write_file(folder.path() / "deep" / "base.yaml",
+             "outer: {inner: {text_encoder: \"${HERE}/t\"}, items: [{path: \"${HERE}\"}]}");
+  write_file(folder.path() / "r.yaml", "include: deep/base.yaml\n");
+  wam::Problems problems("r.yaml");
+
+  const auto recipe = wam::load_recipe<Everything>(folder.path() / "r.yaml", {}, problems);
+
+  CHECK(problems.texts() == Texts{});
+  CHECK(recipe.outer.inner.text_encoder == (folder.path() / "deep" / "t").string());
+  CHECK(recipe.outer.items.at(0).path == folder.path() / "deep");
+  CHECK_THAT(load_text("", {"outer.inner.text_encoder=${HERE}/x"}).problems.at(0),
+             Catch::Contains("variable HERE is not set"));
+}
+
 TEST_CASE("recipe: a problem in an included file names that file") {
   const wam::test::TempFolder folder;
   write_file(folder.path() / "base.yaml", "outer:\n  steps: x\n");

@@ -1,0 +1,11 @@
+# Sourced by the other scripts: where dependencies live, and the right cmake on PATH.
+wam_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+WAM_DEPS_DIR="${WAM_DEPS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/wamtrain/deps}"
+wam_site="$WAM_DEPS_DIR/site"
+export WAM_DEPS_DIR
+export PATH="$wam_site/cmake/data/bin:$PATH"
+
+say() { printf '== %s\n' "$*"; }
+
+# Cores that this process may use.
+wam_cores() { nproc 2>/dev/null || echo 2; }
