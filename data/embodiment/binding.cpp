@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/errors.h"
+#include "core/base/names.h"
 
 namespace wam {
 namespace {
@@ -82,7 +83,12 @@ Binding bind(const LeRobotReader& reader, const Embodiment& embodiment) {
   for (const auto& key : embodiment.language_keys) {
     const auto* column = mapped(embodiment, key);
     out.language.push_back(column != nullptr ? column->column : find_language_column(meta, key));
-    reader.require_column(0, {out.language.back(), 0, 1});
+    require<DataError>(reader.has_column(0, out.language.back()),
+                       "LeRobot dataset {}: {} should be in column '{}', which episode {} lacks. "
+                       "Found: {}. Fix: name the column in meta/modality.json, or in the "
+                       "embodiment's column_map",
+                       meta.root.string(), key, out.language.back(), reader.episode_number(0),
+                       join(reader.columns(0)));
   }
   out.span = span_column(meta, embodiment, out);
   for (const auto& view : embodiment.views) {

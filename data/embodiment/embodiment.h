@@ -90,6 +90,9 @@ Embodiment read_embodiment(const std::filesystem::path& file);
 // ".yaml" or ".yml"). Errors: ConfigError with the nearest name.
 Embodiment find_embodiment(const std::string& name, const std::filesystem::path& folder);
 
+// Every field in one line, the same for the same record: for fingerprints.
+std::string describe(const Embodiment& embodiment);
+
 // The records of a folder, sorted.
 std::vector<std::string> embodiment_names(const std::filesystem::path& folder);
 

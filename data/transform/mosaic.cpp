@@ -9,6 +9,12 @@ Mosaic::Mosaic(const Embodiment& embodiment, std::int64_t view_height, std::int6
       height_(embodiment.canvas_rows * view_height),
       width_(embodiment.canvas_cols * view_width) {}
 
+bool Mosaic::covers_all() const {
+  std::int64_t covered = 0;  // places do not overlap
+  for (const Placement& at : placements_) covered += at.row_span * at.col_span;
+  return covered * view_height_ * view_width_ == height_ * width_;
+}
+
 void Mosaic::place(std::int64_t view,
                    const std::uint8_t* rgb,
                    std::int64_t frames,

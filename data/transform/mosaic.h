@@ -19,6 +19,8 @@ class Mosaic {
 
   [[nodiscard]] std::int64_t height() const noexcept { return height_; }
   [[nodiscard]] std::int64_t width() const noexcept { return width_; }
+  // No part of the canvas stays black.
+  [[nodiscard]] bool covers_all() const;
 
   // Transforms `frames` pictures of one view into its places on `canvas` (frames, height, width,
   // 3), which must be zero elsewhere. `rgb`: (frames, in_height, in_width, 3).

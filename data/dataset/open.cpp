@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/errors.h"
+#include "core/random/counter.h"
+#include "data/dataset/window_dataset_impl.h"
+#include "data/embodiment/prompt.h"
+
+namespace wam {
+namespace {
+
+WindowRule rule_of(const Embodiment& embodiment, const WindowDatasetOptions& options) {
+  return {options.blocks, embodiment.action_horizon, embodiment.macro_stride,
+          embodiment.video_offsets, options.bug_compatible};
+}
+
+InstructionRule instructions_of(const Embodiment& embodiment, bool bug_compatible) {
+  if (bug_compatible) return InstructionRule::kFirst;
+  return embodiment.language_choice == LanguageChoice::kUniform ? InstructionRule::kUniformProvided
+                                                                : InstructionRule::kFirstProvided;
+}
+
+// What the recipe and the records get wrong together, before any data is read.
+void check_options(const WindowDatasetOptions& options) {
+  std::vector<std::string> problems;
+  if (options.members.empty()) problems.emplace_back("no dataset. Fix: name one in data.datasets");
+  if (options.view_height < 1 || options.view_width < 1 || options.blocks < 1) {
+    problems.push_back(fmt::format("views of {}x{} in {} blocks. Fix: positive numbers",
+                                   options.view_height, options.view_width, options.blocks));
+  }
+  for (const auto& member : options.members) {
+    for (const auto& text : rule_problems(rule_of(member.embodiment, options))) {
+      problems.push_back(fmt::format("embodiment '{}': {}", member.embodiment.tag, text));
+    }
+    const Embodiment& first = options.members.front().embodiment;
+    const Embodiment& other = member.embodiment;
+    if (other.canvas_rows != first.canvas_rows || other.canvas_cols != first.canvas_cols ||
+        other.action_horizon != first.action_horizon ||
+        other.video_offsets.size() != first.video_offsets.size()) {
+      problems.push_back(fmt::format(
+          "embodiments '{}' (canvas {}x{} views, {} actions and {} frames a block) and '{}' "
+          "({}x{}, "
+          "{}, {}) do not stack into one batch. Fix: train on one of them, or on records of equal "
+          "shape",
+          first.tag, first.canvas_rows, first.canvas_cols, first.action_horizon,
+          first.video_offsets.size(), other.tag, other.canvas_rows, other.canvas_cols,
+          other.action_horizon, other.video_offsets.size()));
+    }
+    if (member.binding.action_width() > options.action_width) {
+      problems.push_back(
+          fmt::format("embodiment '{}' has {} action values, the model {}. Fix: fewer "
+                      "action_keys",
+                      other.tag, member.binding.action_width(), options.action_width));
+    }
+  }
+  if (!problems.empty()) throw ConfigError::of(problems);
+}
+
+void check_width(const DatasetMember& member,
+                 const std::string& kind,
+                 std::int64_t in_statistics,
+                 std::int64_t in_data) {
+  require<DataError>(
+      in_statistics == in_data,
+      "LeRobot dataset {}: its {} vector has {} values, the statistics of embodiment "
+      "'{}' have {}. Fix: data.statistics: compute, or a metadata.json made for this "
+      "data",
+      member.reader->meta().root.string(), kind, in_data, member.embodiment.tag, in_statistics);
+}
+
+// metadata.json gives [width, height], files of one generator the other way round; both are taken
+// when they name the pictures' size.
+void check_resolution(const DatasetMember& member) {
+  const PictureSize size = member.binding.picture;
+  for (const auto& view : member.embodiment.views) {
+    const auto found = member.statistics.video.find(view);
+    if (found == member.statistics.video.end()) continue;
+    const CameraMeta& camera = found->second;
+    const bool same = (camera.height == size.height && camera.width == size.width) ||
+                      (camera.height == size.width && camera.width == size.height);
+    require<DataError>(same,
+                       "LeRobot dataset {}: its pictures are {}x{}, the statistics of embodiment "
+                       "'{}' were made for {}x{} ({}). Fix: data.statistics: compute, or scale the "
+                       "videos",
+                       member.reader->meta().root.string(), size.height, size.width,
+                       member.embodiment.tag, camera.height, camera.width, view);
+  }
+}
+
+// Member `index`'s held-back episodes.
+std::set<std::int64_t> held_back(const std::vector<EpisodeScan>& scans,
+                                 std::int64_t count,
+                                 std::uint64_t seed,
+                                 std::size_t index,
+                                 const std::string& name) {
+  std::vector<std::pair<double, std::int64_t>> drawn;
+  const CounterStream stream(seed, Purpose::kHeldBack, index);
+  for (std::size_t e = 0; e < scans.size(); ++e) {
+    if (!scans[e].starts.empty()) {
+      drawn.emplace_back(stream.uniform_double(e), static_cast<std::int64_t>(e));
+    }
+  }
+  const auto with_window = static_cast<std::int64_t>(drawn.size());
+  require<DataError>(
+      with_window > 0,
+      "LeRobot dataset {}: none of its {} episodes has a window (too short, or cut by "
+      "changes of instruction). Fix: longer episodes, fewer blocks, or another "
+      "embodiment",
+      name, scans.size());
+  require<DataError>(
+      count < with_window,
+      "LeRobot dataset {}: {} of {} episodes with a window are to be held back, which "
+      "leaves none to train on. Fix: a smaller data.validation",
+      name, count, with_window);
+  std::sort(drawn.begin(), drawn.end());
+  std::set<std::int64_t> out;
+  for (std::int64_t i = 0; i < count; ++i) out.insert(drawn[static_cast<std::size_t>(i)].second);
+  return out;
+}
+
+using Member = WindowDataset::Common::Member;
+
+Member make_member(const DatasetMember& source, const WindowDatasetOptions& options) {
+  const Embodiment& e = source.embodiment;
+  const ViewGeometry geometry{source.binding.picture.height, source.binding.picture.width,
+                              e.crop_scale, options.view_height, options.view_width};
+  Member member{source,
+                rule_of(e, options),
+                instructions_of(e, options.bug_compatible),
+                geometry,
+                ViewTransform(geometry),
+                Mosaic(e, options.view_height, options.view_width),
+                VectorNormaliser::of_state(e, source.statistics),
+                VectorNormaliser::of_action(e, source.statistics),
+                {},
+                {}};
+  check_width(source, "state", member.state.width(), source.binding.state_width());
+  check_width(source, "action", member.action.width(), source.binding.action_width());
+  check_resolution(source);
+  member.episodes = scan_episodes(*source.reader, source.binding, member.rule, member.instructions,
+                                  options.scan_threads);
+  for (const auto& scan : member.episodes) {
+    for (const auto& text : scan.texts) {
+      if (member.prompt_of.count(text) == 0) member.prompt_of[text] = fill_prompt(e, text);
+    }
+  }
+  return member;
+}
+
+// The episodes of one split that have windows (with bug_compatible: any frame).
+WindowDataset::Part make_part(const Member& member,
+                              const std::set<std::int64_t>& held,
+                              bool hold,
+                              bool every_frame) {
+  WindowDataset::Part part;
+  part.first.push_back(0);
+  for (std::size_t e = 0; e < member.episodes.size(); ++e) {
+    const EpisodeScan& scan = member.episodes[e];
+    const auto windows = every_frame ? static_cast<std::size_t>(scan.length) : scan.starts.size();
+    if (windows == 0 || (held.count(static_cast<std::int64_t>(e)) > 0) != hold) continue;
+    part.episodes.push_back(static_cast<std::int64_t>(e));
+    part.first.push_back(part.first.back() + windows);
+  }
+  return part;
+}
+
+}  // namespace
+
+DatasetSplits open_window_datasets(WindowDatasetOptions options) {
+  check_options(options);
+  const std::vector<DatasetMember> sources = std::exchange(options.members, {});
+  auto common = std::make_shared<WindowDataset::Common>();
+  common->options = options;
+  for (const auto& source : sources) common->members.push_back(make_member(source, options));
+  DatasetSplits splits;
+  splits.training.reset(new WindowDataset(common));
+  splits.held_back.reset(new WindowDataset(common));
+  for (std::size_t m = 0; m < common->members.size(); ++m) {
+    const Member& member = common->members[m];
+    const auto held = held_back(member.episodes, member.source.held_back_episodes, options.seed, m,
+                                member.name());
+    for (const bool hold : {false, true}) {
+      auto& parts = (hold ? *splits.held_back : *splits.training).parts_;
+      auto part = make_part(member, held, hold, options.bug_compatible);
+      part.offset = parts.empty() ? 0 : parts.back().offset + parts.back().size();
+      parts.push_back(std::move(part));
+    }
+  }
+  if (splits.held_back->size() == 0) splits.held_back.reset();
+  return splits;
+}
+
+}  // namespace wam

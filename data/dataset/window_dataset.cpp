@@ -1,0 +1,329 @@
+#include "data/dataset/window_dataset.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <fmt/format.h>
+
+#include "core/base/errors.h"
+#include "core/io/hash.h"
+#include "core/random/counter.h"
+#include "data/dataset/window_dataset_impl.h"
+#include "data/embodiment/prompt.h"
+#include "data/normalise/compute.h"
+
+namespace wam {
+namespace {
+
+// The reference gives up after as many tries.
+constexpr int kTries = 8;
+
+// (rows.size(), width): the rows that a window takes of one slice of the raw vectors, float32.
+void copy_rows(const LeRobotReader& reader,
+               std::int64_t episode_idx,
+               const ColumnSlice& slice,
+               const std::vector<std::int64_t>& rows,
+               std::int64_t out_width,
+               float* out) {
+  const at::Tensor all = read_rows(reader, episode_idx, slice);
+  const float* from = all.const_data_ptr<float>();
+  for (const auto row : rows) {
+    std::memcpy(out, from + row * slice.width(), static_cast<std::size_t>(slice.width()) * 4);
+    out += out_width;
+  }
+}
+
+// Raw values of all slices side by side, (rows, width).
+std::vector<float> gather(const LeRobotReader& reader,
+                          std::int64_t episode_idx,
+                          const std::vector<ColumnSlice>& slices,
+                          const std::vector<std::int64_t>& rows,
+                          std::int64_t width) {
+  std::vector<float> out(rows.size() * static_cast<std::size_t>(width));
+  std::int64_t at = 0;
+  for (const auto& slice : slices) {
+    copy_rows(reader, episode_idx, slice, rows, width, out.data() + at);
+    at += slice.width();
+  }
+  return out;
+}
+
+struct KeyPlace {
+  std::int64_t begin = 0;
+  std::int64_t width = 0;
+};
+KeyPlace place_of(const std::vector<std::string>& keys,
+                  const std::vector<ColumnSlice>& slices,
+                  const std::string& key) {
+  KeyPlace place;
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    place.width = slices[k].width();
+    if (keys[k] == key) return place;
+    place.begin += place.width;
+  }
+  throw InvariantError("a relative key that is not among the keys");
+}
+
+// action[block, row] - state[block], on raw values and on the dimensions that both have.
+void make_relative(const DatasetMember& source,
+                   const std::vector<float>& state,
+                   std::vector<float>& action,
+                   std::int64_t horizon) {
+  const auto state_width = static_cast<std::size_t>(source.binding.state_width());
+  const auto action_width = static_cast<std::size_t>(source.binding.action_width());
+  for (const auto& key : source.embodiment.relative_action_keys) {
+    const auto from = place_of(source.embodiment.state_keys, source.binding.state, key);
+    const auto to = place_of(source.embodiment.action_keys, source.binding.action, key);
+    const auto width = static_cast<std::size_t>(std::min(from.width, to.width));
+    for (std::size_t row = 0; row < action.size() / action_width; ++row) {
+      const std::size_t block = row / static_cast<std::size_t>(horizon);
+      float* a = action.data() + row * action_width + to.begin;
+      const float* s = state.data() + block * state_width + from.begin;
+      for (std::size_t d = 0; d < width; ++d) a[d] -= s[d];
+    }
+  }
+}
+
+// Rows normalised and padded with zeros, or cut, to `out_width`.
+at::Tensor normalised(const VectorNormaliser& normaliser,
+                      const std::vector<float>& rows,
+                      std::int64_t out_width) {
+  const std::int64_t width = normaliser.width();
+  const std::int64_t count = static_cast<std::int64_t>(rows.size()) / width;
+  at::Tensor out = at::zeros({count, out_width}, at::kFloat);
+  auto* to = out.data_ptr<float>();
+  std::vector<float> row(static_cast<std::size_t>(width));
+  for (std::int64_t r = 0; r < count; ++r) {
+    normaliser.forward(rows.data() + r * width, row.data());
+    std::copy_n(row.begin(), std::min(width, out_width), to + r * out_width);
+  }
+  return out;
+}
+
+}  // namespace
+
+WindowDataset::WindowDataset(std::shared_ptr<const Common> common) : common_(std::move(common)) {}
+WindowDataset::~WindowDataset() = default;
+
+std::uint64_t WindowDataset::size() const {
+  return parts_.back().offset + parts_.back().size();
+}
+
+WindowDataset::Located WindowDataset::locate_in(std::size_t member,
+                                                std::uint64_t member_window) const {
+  const Part& part = parts_[member];
+  invariant(member_window < part.size(), "a window past the end of its dataset");
+  const auto next = std::upper_bound(part.first.begin(), part.first.end(), member_window);
+  const auto e = static_cast<std::size_t>(next - part.first.begin()) - 1;
+  const auto in_episode = member_window - part.first[e];
+  const std::int64_t episode_idx = part.episodes[e];
+  const auto& scan = common_->members[member].episodes[static_cast<std::size_t>(episode_idx)];
+  const bool every_frame = common_->options.bug_compatible;
+  return {member, episode_idx,
+          every_frame ? static_cast<std::int64_t>(in_episode) : scan.starts[in_episode]};
+}
+
+WindowDataset::Located WindowDataset::locate(std::uint64_t window_idx) const {
+  invariant(window_idx < size(), "a window past the end of the dataset");
+  std::size_t member = parts_.size() - 1;
+  while (parts_[member].offset > window_idx) --member;
+  return locate_in(member, window_idx - parts_[member].offset);
+}
+
+SampleId WindowDataset::identify(std::uint64_t window_idx) const {
+  const Located at = locate(window_idx);
+  return {static_cast<std::int32_t>(at.member),
+          common_->members[at.member].reader().episode_number(at.episode_idx), at.start};
+}
+
+// The reference's answer to a start without a window: any frame of the same dataset, up to 8 tries.
+void WindowDataset::redraw(Located& at, std::uint64_t ordinal) const {
+  const auto& member = common_->members[at.member];
+  const CounterStream stream(common_->options.seed, Purpose::kAnchor, ordinal);
+  for (std::uint64_t attempt = 1;; ++attempt) {
+    const auto& starts = member.episodes[static_cast<std::size_t>(at.episode_idx)].starts;
+    if (std::binary_search(starts.begin(), starts.end(), at.start)) return;
+    require<DataError>(
+        attempt < kTries,
+        "drawing sample {} from LeRobot dataset {}: {} frames in a row have no window "
+        "of {} blocks. Fix: data.bug_compatible: false, which only draws starts that "
+        "have one, or leave out short episodes",
+        ordinal, member.name(), kTries, member.rule.blocks);
+    at = locate_in(at.member, stream.below(parts_[at.member].size(), attempt - 1));
+  }
+}
+
+SampleDraws WindowDataset::draw(std::uint64_t window_idx,
+                                std::uint64_t ordinal,
+                                Transforms transforms) const {
+  Located at = locate(window_idx);
+  if (common_->options.bug_compatible) redraw(at, ordinal);
+  const auto& member = common_->members[at.member];
+  const bool training = transforms == Transforms::kTraining;
+  SampleDraws draws{at.episode_idx, at.start, {}, 0};
+  const std::uint64_t seed = common_->options.seed;
+  draws.view = training ? draw_view(member.geometry, member.source.embodiment.jitter,
+                                    CounterStream(seed, Purpose::kAugmentation, ordinal))
+                        : centre_view(member.geometry);
+  const auto texts = texts_at(member.reader(), member.source.binding, at.episode_idx, at.start);
+  const auto eligible = eligible_texts(texts, member.instructions);
+  invariant(!eligible.empty(), "a start without an instruction");
+  const CounterStream instruction(seed, Purpose::kInstruction, ordinal);
+  draws.language_key = training ? eligible[instruction.below(eligible.size(), 0)] : eligible[0];
+  return draws;
+}
+
+Sample WindowDataset::load(std::uint64_t window_idx,
+                           std::uint64_t ordinal,
+                           Transforms transforms) const {
+  Sample sample = make(locate(window_idx).member, draw(window_idx, ordinal, transforms));
+  sample.ordinal = ordinal;
+  return sample;
+}
+
+Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+  const auto& member = common_->members[member_idx];
+  const auto& scan = member.episodes[static_cast<std::size_t>(draws.episode_idx)];
+  const auto window = window_at(labels_of(scan), draws.start, member.rule);
+  invariant(window.has_value(), "a sample of a start without a window");
+  Sample sample;
+  sample.id = {static_cast<std::int32_t>(member_idx),
+               member.reader().episode_number(draws.episode_idx), draws.start};
+  sample.image_THWC = pictures(member_idx, draws, *window);
+  fill_vectors(member_idx, draws, *window, sample);
+  const auto texts =
+      texts_at(member.reader(), member.source.binding, draws.episode_idx, draws.start);
+  const std::string& text = texts[draws.language_key];
+  const auto known = member.prompt_of.find(text);
+  sample.prompt =
+      known != member.prompt_of.end() ? known->second : fill_prompt(member.source.embodiment, text);
+  return sample;
+}
+
+at::Tensor WindowDataset::pictures(std::size_t member_idx,
+                                   const SampleDraws& draws,
+                                   const Window& window) const {
+  const auto& member = common_->members[member_idx];
+  const auto frames = static_cast<std::int64_t>(window.video.size());
+  const std::vector<std::int64_t> shape = {frames, member.mosaic.height(), member.mosaic.width(),
+                                           3};
+  at::Tensor canvas =
+      member.mosaic.covers_all() ? at::empty(shape, at::kByte) : at::zeros(shape, at::kByte);
+  ViewTransform::Scratch scratch;
+  const auto& cameras = member.source.binding.cameras;
+  for (std::size_t v = 0; v < cameras.size(); ++v) {
+    const at::Tensor clip =
+        member.reader().read_frames(draws.episode_idx, cameras[v], window.video);
+    invariant(clip.is_contiguous() && clip.size(1) == member.geometry.in_height &&
+                  clip.size(2) == member.geometry.in_width,
+              "a clip in the size that was announced");
+    member.mosaic.place(static_cast<std::int64_t>(v), clip.const_data_ptr<std::uint8_t>(), frames,
+                        member.transform, draws.view, canvas.data_ptr<std::uint8_t>(), scratch);
+  }
+  return canvas;
+}
+
+void WindowDataset::fill_vectors(std::size_t member_idx,
+                                 const SampleDraws& draws,
+                                 const Window& window,
+                                 Sample& sample) const {
+  const auto& member = common_->members[member_idx];
+  const Binding& binding = member.source.binding;
+  const auto& options = common_->options;
+  const auto state = gather(member.reader(), draws.episode_idx, binding.state, window.state,
+                            binding.state_width());
+  auto action = gather(member.reader(), draws.episode_idx, binding.action, window.action,
+                       binding.action_width());
+  make_relative(member.source, state, action, member.rule.horizon);
+  sample.state_NS = normalised(member.state, state, options.state_width);
+  sample.action_PA = normalised(member.action, action, options.action_width);
+  sample.action_mask_PA = at::zeros(sample.action_PA.sizes(), at::kBool);
+  sample.action_mask_PA.narrow(1, 0, member.action.width()).fill_(true);
+}
+
+std::vector<std::string> WindowDataset::prompts() const {
+  std::set<std::string> found;
+  for (std::size_t m = 0; m < parts_.size(); ++m) {
+    const auto& member = common_->members[m];
+    for (const auto e : parts_[m].episodes) {
+      for (const auto& text : member.episodes[static_cast<std::size_t>(e)].texts) {
+        found.insert(member.prompt_of.at(text));
+      }
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string WindowDataset::fingerprint() const {
+  const auto& options = common_->options;
+  std::string all = fmt::format("K={};view={}x{};widths={},{};bug={};", options.blocks,
+                                options.view_height, options.view_width, options.state_width,
+                                options.action_width, options.bug_compatible);
+  for (std::size_t m = 0; m < parts_.size(); ++m) {
+    const auto& member = common_->members[m];
+    all += fmt::format("weight={};{};{}", member.source.weight, describe(member.source.embodiment),
+                       metadata_text({{member.source.statistics.tag, member.source.statistics}}));
+    for (const auto e : parts_[m].episodes) {
+      const auto& scan = member.episodes[static_cast<std::size_t>(e)];
+      all += fmt::format("{}:{}:{};", member.reader().episode_number(e), scan.length,
+                         scan.starts.size());
+    }
+  }
+  return hash_hex(content_hash(all.data(), all.size()));
+}
+
+ActionMeaning WindowDataset::action_meaning(std::int32_t dataset) const {
+  return {common_->members.at(static_cast<std::size_t>(dataset)).action.names()};
+}
+
+at::Tensor WindowDataset::physical_actions(std::int32_t dataset,
+                                           const at::Tensor& action_PA) const {
+  const auto& normaliser = common_->members.at(static_cast<std::size_t>(dataset)).action;
+  const at::Tensor in = action_PA.narrow(1, 0, normaliser.width()).to(at::kDouble).contiguous();
+  at::Tensor out = at::empty(in.sizes(), at::kDouble);
+  for (std::int64_t row = 0; row < in.size(0); ++row) {
+    normaliser.inverse(in.const_data_ptr<double>() + row * normaliser.width(),
+                       out.data_ptr<double>() + row * normaliser.width());
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> WindowDataset::member_sizes() const {
+  std::vector<std::uint64_t> sizes;
+  for (const auto& part : parts_) sizes.push_back(part.size());
+  return sizes;
+}
+
+std::vector<double> WindowDataset::member_weights() const {
+  std::vector<double> weights;
+  for (const auto& member : common_->members) weights.push_back(member.source.weight);
+  return weights;
+}
+
+std::vector<std::int64_t> WindowDataset::episodes(std::size_t member) const {
+  std::vector<std::int64_t> numbers;
+  for (const auto e : parts_.at(member).episodes) {
+    numbers.push_back(common_->members[member].reader().episode_number(e));
+  }
+  return numbers;
+}
+
+std::int64_t WindowDataset::canvas_height() const {
+  return common_->members[0].mosaic.height();
+}
+std::int64_t WindowDataset::canvas_width() const {
+  return common_->members[0].mosaic.width();
+}
+std::int64_t WindowDataset::clip_frames() const {
+  return common_->members[0].rule.clip_frames();
+}
+std::int64_t WindowDataset::action_rows() const {
+  return common_->members[0].rule.blocks * common_->members[0].rule.horizon;
+}
+
+}  // namespace wam

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/train/dataset.h"
+#include "data/embodiment/binding.h"
+#include "data/embodiment/embodiment.h"
+#include "data/lerobot/reader.h"
+#include "data/normalise/statistics.h"
+#include "data/transform/view_transform.h"
+#include "data/window/window.h"
+
+namespace wam {
+
+// One dataset of a run.
+struct DatasetMember {
+  std::shared_ptr<const LeRobotReader> reader;
+  Embodiment embodiment;
+  Binding binding;
+  Statistics statistics;
+  double weight = 1;
+  std::int64_t held_back_episodes = 0;  // of those that have a window
+};
+
+struct WindowDatasetOptions {
+  std::vector<DatasetMember> members;
+  std::int64_t blocks = 4;  // K
+  std::int64_t view_height = 0;
+  std::int64_t view_width = 0;
+  std::int64_t state_width = 64;  // as the model has them, zero-padded
+  std::int64_t action_width = 32;
+  // The reference's anchors and last window, its starts (every frame, redrawn up to 8 times when it
+  // has no window) and its instruction (the first).
+  bool bug_compatible = false;
+  std::uint64_t seed = 0;
+  std::int64_t scan_threads = 1;
+};
+
+// Everything that is drawn for a sample.
+struct SampleDraws {
+  std::int64_t episode_idx = 0;  // of the member's reader
+  std::int64_t start = 0;
+  ViewDraws view;
+  std::size_t language_key = 0;
+};
+
+struct DatasetSplits;
+
+// Scans every episode's labels and texts, and splits the episodes: those of a member with the
+// smallest draws kHeldBack(member).uniform_double(episode_idx) are held back, among the ones that
+// have a window.
+// Errors: ConfigError (view size, members that do not stack, a rule without windows), DataError
+// (no window at all, nothing left to train on, statistics that do not fit), each with a fix.
+DatasetSplits open_window_datasets(WindowDatasetOptions options);
+
+// The windows of one or several LeRobot datasets, or of the part of their episodes that is held
+// back.
+//
+// Windows are numbered member after member, episode after episode, start after start; with
+// bug_compatible every frame counts as a start. Draws of a sample, all keyed by its ordinal:
+// kAugmentation as in draw_view, kInstruction below(0) among the eligible texts, kAnchor
+// below(0..6) for the reference's redraws. Threads: all const members, from any thread.
+class WindowDataset : public Dataset {
+ public:
+  // Insides, window_dataset_impl.h.
+  struct Common;  // what both splits share: readers, scans, transforms, prompts
+  struct Part;    // the episodes of one member that belong to a split
+
+  ~WindowDataset() override;
+  WindowDataset(const WindowDataset&) = delete;
+  WindowDataset& operator=(const WindowDataset&) = delete;
+  WindowDataset(WindowDataset&&) = delete;
+  WindowDataset& operator=(WindowDataset&&) = delete;
+
+  [[nodiscard]] std::uint64_t size() const override;
+  [[nodiscard]] SampleId identify(std::uint64_t window_idx) const override;
+  [[nodiscard]] Sample load(std::uint64_t window_idx,
+                            std::uint64_t ordinal,
+                            Transforms transforms) const override;
+  [[nodiscard]] std::vector<std::string> prompts() const override;
+  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] ActionMeaning action_meaning(std::int32_t dataset) const override;
+  [[nodiscard]] at::Tensor physical_actions(std::int32_t dataset,
+                                            const at::Tensor& action_PA) const override;
+
+  // Windows of each member, and how often each is to be drawn (data/loader/order.h).
+  [[nodiscard]] std::vector<std::uint64_t> member_sizes() const;
+  [[nodiscard]] std::vector<double> member_weights() const;
+  // Episodes of a member in this split (the dataset's own numbers).
+  [[nodiscard]] std::vector<std::int64_t> episodes(std::size_t member) const;
+  [[nodiscard]] std::int64_t canvas_height() const;
+  [[nodiscard]] std::int64_t canvas_width() const;
+  [[nodiscard]] std::int64_t clip_frames() const;
+  [[nodiscard]] std::int64_t action_rows() const;  // K * H
+
+  // The two halves of load.
+  [[nodiscard]] SampleDraws draw(std::uint64_t window_idx,
+                                 std::uint64_t ordinal,
+                                 Transforms transforms) const;
+  [[nodiscard]] Sample make(std::size_t member, const SampleDraws& draws) const;
+
+ private:
+  struct Located;  // a window's place
+  friend DatasetSplits open_window_datasets(WindowDatasetOptions options);
+
+  explicit WindowDataset(std::shared_ptr<const Common> common);
+  [[nodiscard]] Located locate(std::uint64_t window_idx) const;
+  [[nodiscard]] Located locate_in(std::size_t member, std::uint64_t member_window) const;
+  void redraw(Located& at, std::uint64_t ordinal) const;
+  [[nodiscard]] at::Tensor pictures(std::size_t member,
+                                    const SampleDraws& draws,
+                                    const Window& window) const;
+  void fill_vectors(std::size_t member,
+                    const SampleDraws& draws,
+                    const Window& window,
+                    Sample& sample) const;
+
+  std::shared_ptr<const Common> common_;
+  std::vector<Part> parts_;
+};
+
+struct DatasetSplits {
+  std::unique_ptr<WindowDataset> training;
+  std::unique_ptr<WindowDataset> held_back;  // null when nothing is held back
+};
+
+}  // namespace wam

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/dataset/scan.h"
+#include "data/dataset/window_dataset.h"
+#include "data/normalise/normaliser.h"
+#include "data/transform/mosaic.h"
+
+// The insides of WindowDataset, shared by the files of data/dataset.
+
+namespace wam {
+
+struct WindowDataset::Common {
+  struct Member {
+    DatasetMember source;
+    WindowRule rule;
+    InstructionRule instructions = InstructionRule::kFirst;
+    ViewGeometry geometry;
+    ViewTransform transform;
+    Mosaic mosaic;
+    VectorNormaliser state;
+    VectorNormaliser action;
+    std::vector<EpisodeScan> episodes;             // by episode_idx
+    std::map<std::string, std::string> prompt_of;  // by instruction text
+
+    [[nodiscard]] const LeRobotReader& reader() const { return *source.reader; }
+    [[nodiscard]] std::string name() const { return source.reader->meta().root.string(); }
+  };
+  WindowDatasetOptions options;  // members moved out
+  std::vector<Member> members;
+};
+
+struct WindowDataset::Part {
+  std::vector<std::int64_t> episodes;  // episode_idx, ascending
+  std::vector<std::uint64_t> first;    // window number of each episode's first, and the total
+  std::uint64_t offset = 0;            // of this member's windows among all
+
+  [[nodiscard]] std::uint64_t size() const { return first.back(); }
+};
+
+struct WindowDataset::Located {
+  std::size_t member = 0;
+  std::int64_t episode_idx = 0;
+  std::int64_t start = 0;
+};
+
+}  // namespace wam

@@ -1,0 +1,112 @@
+#include <cstdint>
+#include <iostream>
+#include <vector>
+
+#include "data/dataset/scan.h"
+#include "data/window/window.h"
+#include "test/dataset/samples/golden_set.h"
+#include "test/support/catch.h"
+
+using wam::test::GoldenSet;
+
+namespace {
+
+using Frames = std::vector<std::int64_t>;
+
+std::vector<wam::EpisodeScan> scan(const GoldenSet& set, bool bug_compatible) {
+  return wam::scan_episodes(*set.reader(), set.binding(), set.rule(bug_compatible),
+                            wam::InstructionRule::kFirst, 2);
+}
+
+// Row `index` of a stored (N, width) table; empty for a start without a window (-1).
+Frames row(const std::vector<std::int16_t>& table, std::size_t index, std::size_t width) {
+  Frames out;
+  for (std::size_t i = 0; i < width; ++i) {
+    if (table[index * width + i] >= 0) out.push_back(table[index * width + i]);
+  }
+  return out;
+}
+
+Frames block_starts(const Frames& action, std::int64_t horizon) {
+  Frames out;
+  for (std::size_t i = 0; i < action.size(); i += static_cast<std::size_t>(horizon)) {
+    out.push_back(action[i]);
+  }
+  return out;
+}
+
+void check_lists(const GoldenSet& set) {
+  const auto rule = set.rule(true);
+  const auto clip = static_cast<std::size_t>(rule.clip_frames());
+  const auto blocks = static_cast<std::size_t>(rule.blocks);
+  const auto video = set.stored<std::int16_t>("index/video");
+  const auto state = set.stored<std::int16_t>("index/state");
+  const auto action = set.stored<std::int16_t>("index/action_first");
+  const auto video_blocks = set.stored<std::uint8_t>("index/blocks");
+  std::size_t index = 0;
+  std::size_t valid = 0;
+  for (const auto& episode : scan(set, true)) {
+    const auto labels = wam::labels_of(episode);
+    for (std::int64_t f = 0; f < episode.length; ++f, ++index) {
+      INFO("start " << index);
+      const auto window = wam::window_at(labels, f, rule).value_or(wam::Window{});
+      if (!window.video.empty()) ++valid;
+      REQUIRE(window.video == row(video, index, clip));
+      REQUIRE(window.state == row(state, index, blocks));
+      REQUIRE(block_starts(window.action, rule.horizon) == row(action, index, blocks));
+      REQUIRE(wam::reference_lists(labels, f, rule).video_blocks == video_blocks[index]);
+    }
+  }
+  CHECK(index == set.json().at("length").get<std::size_t>());
+  CHECK(valid == set.json().at("valid_starts").get<std::size_t>());
+}
+
+// (N, 3): rows of video, state and action that the official sampler returns; -2 where it raises.
+void check_official(const GoldenSet& set) {
+  const auto rows = set.stored<std::int16_t>("index/official_rows");
+  const auto rule = set.rule(true);
+  std::size_t index = 0;
+  for (const auto& episode : scan(set, true)) {
+    const auto labels = wam::labels_of(episode);
+    for (std::int64_t f = 0; f < episode.length; ++f, ++index) {
+      INFO("start " << index);
+      const auto lists = wam::reference_lists(labels, f, rule);
+      if (rows[3 * index] == -2) {
+        REQUIRE(lists.video.empty());
+        continue;
+      }
+      REQUIRE(static_cast<std::int64_t>(lists.video.size()) == rows[3 * index]);
+      REQUIRE(static_cast<std::int64_t>(lists.state.size()) == rows[3 * index + 1]);
+      REQUIRE(static_cast<std::int64_t>(lists.action.size()) == rows[3 * index + 2]);
+    }
+  }
+  REQUIRE(3 * index == rows.size());
+}
+
+}  // namespace
+
+TEST_CASE("the index lists of every start equal the reference's") {
+  for (const auto& path : wam::test::golden_sets()) {
+    const GoldenSet set(path);
+    INFO(set.name());
+    if (set.has("index/video")) check_lists(set);
+    if (set.has("index/official_rows")) check_official(set);
+  }
+}
+
+TEST_CASE("our own rule starts where the reference does, and at windows that it throws away") {
+  for (const auto& path : wam::test::golden_sets()) {
+    const GoldenSet set(path);
+    if (!set.has("index/video")) continue;
+    INFO(set.name());
+    const auto reference = scan(set, true);
+    const auto ours = scan(set, false);
+    std::size_t more = 0;
+    for (std::size_t e = 0; e < ours.size(); ++e) {
+      CHECK(std::includes(ours[e].starts.begin(), ours[e].starts.end(), reference[e].starts.begin(),
+                          reference[e].starts.end()));
+      more += ours[e].starts.size() - reference[e].starts.size();
+    }
+    std::cout << set.name() << ": " << more << " starts more than the reference\n";
+  }
+}
