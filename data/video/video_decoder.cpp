@@ -18,10 +18,6 @@ extern "C" {
 namespace wam {
 namespace {
 
-// A jump costs a flush and, with reordered frames, a few packets more: it must save this many
-// frames.
-constexpr std::int64_t kMinFramesSaved = 4;
-
 bool is_damaged(const AVFrame& frame) {
   return frame.decode_error_flags != 0 || (frame.flags & AV_FRAME_FLAG_CORRUPT) != 0;
 }
@@ -91,7 +87,9 @@ bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
   if (keyframe <= shown_pts) return false;
   const auto shown = std::upper_bound(index->pts.begin(), index->pts.end(), shown_pts);
   const auto start = std::lower_bound(index->pts.begin(), index->pts.end(), keyframe);
-  return start - shown >= kMinFramesSaved;
+  // What a jump saves, against the frames that the decoder holds back for reordering: a flush loses
+  // them, and they are decoded once more.
+  return start - shown > 2 * std::int64_t{codec.get()->has_b_frames};
 }
 
 // Containers seek by decoding time, and some land on a keyframe after the one asked for: then the
