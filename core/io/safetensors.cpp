@@ -1,9 +1,13 @@
 #include "core/io/safetensors.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -33,8 +37,64 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
+// Elements of a shape that came from outside: nothing when it is negative or larger than any file.
+std::optional<std::size_t> checked_count(const std::vector<std::int64_t>& shape) {
+  constexpr std::size_t kMost = std::size_t{1} << 56;
+  std::size_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    const auto size = static_cast<std::size_t>(extent);
+    if (size != 0 && count > kMost / size) return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
 constexpr std::size_t kHeaderLengthBytes = 8;
 constexpr std::size_t kMaxHeaderBytes = std::size_t{100} << 20;
+
+TensorView read_view(const std::filesystem::path& path,
+                     const std::string& name,
+                     const Json& entry,
+                     const std::byte* data,
+                     std::size_t data_bytes) {
+  TensorView view;
+  view.dtype = entry.at("dtype").get<std::string>();
+  view.shape = entry.at("shape").get<std::vector<std::int64_t>>();
+  const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
+  const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
+  const auto size = dtype_table().find(view.dtype);
+  require<DataError>(size != dtype_table().end(), "opening {}: {} has unknown dtype {}.",
+                     path.string(), name, view.dtype);
+  require<DataError>(begin <= end && end <= data_bytes,
+                     "opening {}: {} ends at byte {} of {}. The file was cut short. Fix: fetch "
+                     "or write it again.",
+                     path.string(), name, end, data_bytes);
+  const auto count = checked_count(view.shape);
+  require<DataError>(count.has_value() && end - begin == *count * size->second,
+                     "opening {}: {} has {} bytes for shape [{}] of {}.", path.string(), name,
+                     end - begin, fmt::join(view.shape, ", "), view.dtype);
+  view.data = data + begin;
+  view.bytes = end - begin;
+  return view;
+}
+
+// No byte belongs to two tensors.
+void check_overlap(const std::filesystem::path& path,
+                   const std::map<std::string, TensorView>& tensors) {
+  std::vector<std::pair<const TensorView*, const std::string*>> by_place;
+  for (const auto& [name, view] : tensors) {
+    if (view.bytes > 0) by_place.emplace_back(&view, &name);
+  }
+  std::sort(by_place.begin(), by_place.end(),
+            [](const auto& a, const auto& b) { return a.first->data < b.first->data; });
+  for (std::size_t i = 1; i < by_place.size(); ++i) {
+    const TensorView& before = *by_place[i - 1].first;
+    require<DataError>(before.data + before.bytes <= by_place[i].first->data,
+                       "opening {}: {} and {} share bytes. The header is damaged.", path.string(),
+                       *by_place[i - 1].second, *by_place[i].second);
+  }
+}
 
 }  // namespace
 
@@ -90,26 +150,10 @@ void SafetensorsFile::parse(const char* header, std::size_t header_bytes, std::s
         for (const auto& [key, value] : entry.items()) metadata_[key] = value.get<std::string>();
         continue;
       }
-      TensorView view;
-      view.dtype = entry.at("dtype").get<std::string>();
-      view.shape = entry.at("shape").get<std::vector<std::int64_t>>();
-      const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
-      const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
-      const auto size = dtype_table().find(view.dtype);
-      require<DataError>(size != dtype_table().end(), "opening {}: {} has unknown dtype {}.",
-                         path_.string(), name, view.dtype);
-      require<DataError>(begin <= end && end <= data_bytes,
-                         "opening {}: {} ends at byte {} of {}. The file was cut short. Fix: fetch "
-                         "or write it again.",
-                         path_.string(), name, end, data_bytes);
-      const auto count = static_cast<std::size_t>(element_count(view.shape));
-      require<DataError>(end - begin == count * size->second,
-                         "opening {}: {} has {} bytes for {} elements of {}.", path_.string(), name,
-                         end - begin, count, view.dtype);
-      view.data = data + begin;
-      view.bytes = end - begin;
-      tensors_.emplace(name, std::move(view));
+      const TensorView view = read_view(path_, name, entry, data, data_bytes);
+      tensors_.emplace(name, view);
     }
+    check_overlap(path_, tensors_);
   } catch (const nlohmann::json::exception& e) {
     throw DataError(fmt::format("opening {}: malformed header ({}).", path_.string(), e.what()));
   }
