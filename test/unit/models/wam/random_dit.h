@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "models/wam/dit.h"
+#include "models/wam/step.h"
+#include "parallel/strategies/no_shard.h"
+
+namespace wam::test {
+
+// Normals that are a function of `key`, in double.
+at::Tensor random_tensor(const std::vector<std::int64_t>& shape, std::uint64_t key);
+
+// A configuration that is small and has odd sizes: width 32, two heads, a text length of 9.
+WamConfig small_config(ModelType type);
+
+struct InputShape {
+  std::int64_t samples = 2;
+  std::int64_t blocks = 2;
+  std::int64_t rows = 4;  // latent
+  std::int64_t columns = 6;
+  std::int64_t text_rows = 9;
+  bool actions = true;
+  ActionTime action_time = ActionTime::kOfBlock;
+};
+DitInput random_input(const WamConfig& config, const InputShape& shape, at::ScalarType type);
+EncodedBatch random_batch(const WamConfig& config, const InputShape& shape, at::ScalarType type);
+
+// Units of random weights (large enough that every part matters), the same for every type.
+std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type);
+
+// Copies of a sharding's weights by name, as leaves.
+std::map<std::string, at::Tensor> leaves_by_name(NoShard& units);
+
+// Largest absolute difference over the largest absolute value of `expected`, in double.
+double relative_error(const at::Tensor& found, const at::Tensor& expected);
+
+}  // namespace wam::test
