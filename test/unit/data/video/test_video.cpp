@@ -46,6 +46,7 @@ FrameHandle new_frame(AVPixelFormat format, int width, int height) {
 
 void write_packets(AVCodecContext* codec, AVFormatContext* output, AVPacket* packet) {
   while (avcodec_receive_packet(codec, packet) >= 0) {
+    packet->duration = kTicks;  // without it the file's edit list hides the last frame
     av_packet_rescale_ts(packet, codec->time_base, output->streams[0]->time_base);
     check(av_interleaved_write_frame(output, packet));
   }
