@@ -58,8 +58,8 @@ Frame new_frame(AVPixelFormat format, PictureSize size, const std::string& what)
 
 // Encoders that write what decoders and LeRobot's readers know, best first.
 struct KnownEncoder {
-  const char* name;
-  const char* codec;
+  const char* name = nullptr;
+  const char* codec = nullptr;
   std::array<std::pair<const char*, const char*>, 3> options;
 };
 constexpr std::array<KnownEncoder, 3> kEncoders{{
