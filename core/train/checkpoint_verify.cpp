@@ -58,9 +58,9 @@ void check_ranges(const Manifest& manifest, std::vector<std::string>& problems) 
 }  // namespace
 
 std::string CheckpointCheck::text() const {
-  if (!ok()) return fmt::format("{}: {}", folder.string(), join(problems, "\n  "));
-  return fmt::format("{}: step {}, {} files, {}, all hashes hold", folder.string(), step, files,
-                     human_bytes(static_cast<double>(bytes)));
+  if (!ok()) return join(problems, "\n  ");
+  return fmt::format("step {}, {} {}, {}, all hashes hold", step, files,
+                     files == 1 ? "file" : "files", human_bytes(static_cast<double>(bytes)));
 }
 
 CheckpointCheck verify_checkpoint(const fs::path& folder, unsigned threads) {
@@ -105,7 +105,9 @@ Resumable find_resumable(const CheckpointFolder& checkpoints) {
   }
   if (!checkpoints.has_data()) return out;
   std::string reasons;
-  for (const CheckpointCheck& check : out.passed_over) reasons += "\n  " + check.text();
+  for (const CheckpointCheck& check : out.passed_over) {
+    reasons += fmt::format("\n  {}: {}", check.folder.filename().string(), check.text());
+  }
   throw DataError(fmt::format(
       "looking for a checkpoint in {}: there is none that is whole, and the run does not start "
       "afresh over what is there.{}\nFix: repair one, move the folder away, or choose another "

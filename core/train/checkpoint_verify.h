@@ -19,7 +19,7 @@ struct CheckpointCheck {
   std::vector<std::string> problems;  // one line each; empty: the checkpoint is good
 
   [[nodiscard]] bool ok() const noexcept { return problems.empty(); }
-  // "step 20: 2 files, 1.2 GiB, all hashes hold" or the problems, a line each.
+  // "step 20, 2 files, 1.2 GiB, all hashes hold" or the problems, a line each; without the folder.
   [[nodiscard]] std::string text() const;
 };
 

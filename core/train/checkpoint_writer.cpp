@@ -1,6 +1,7 @@
 #include "core/train/checkpoint_writer.h"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include <ATen/ops/empty.h>
@@ -107,7 +108,10 @@ ManifestFile CheckpointWriter::write_shard(const std::filesystem::path& folder) 
   SafetensorsWriter writer(folder / file.name, headers_, {{"format", "wamtrain flat units"}});
   for (const at::Tensor& array : arrays_) writer.write_next(array.const_data_ptr(), array.nbytes());
   file.xxh3 = hash_hex(writer.finish());
-  file.bytes = std::filesystem::file_size(folder / file.name);
+  std::error_code error;
+  file.bytes = std::filesystem::file_size(folder / file.name, error);
+  require<DeviceError>(!error, "writing {}: it is gone ({}).", (folder / file.name).string(),
+                       error.message());
   return file;
 }
 

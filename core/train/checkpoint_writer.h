@@ -35,7 +35,8 @@ struct CheckpointWriterOptions {
 // Shutdown: the destructor waits for the write in hand; an error of it goes to the log.
 class CheckpointWriter {
  public:
-  // Removes what killed processes left in the folder, and says so (rank 0's writer only).
+  // Removes what killed processes left in the folder, and says so (rank 0's writer only: with
+  // several ranks a barrier stands between the constructors and the first save).
   CheckpointWriter(CheckpointWriterOptions options, const UnitPlacement& placement, Log& log);
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;

@@ -21,4 +21,8 @@ WrittenWeights write_dreamzero_folder(const std::filesystem::path& out,
   return written;
 }
 
+std::string read_dreamzero_config(const std::filesystem::path& folder) {
+  return read_file(folder / "config.json");
+}
+
 }  // namespace wam

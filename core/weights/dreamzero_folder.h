@@ -28,4 +28,7 @@ WrittenWeights write_dreamzero_folder(const std::filesystem::path& out,
                                       const DreamZeroFolder& contents,
                                       const WeightsWriterOptions& options);
 
+// The text of a folder's config.json. Errors: DataError naming the path when it is not there.
+std::string read_dreamzero_config(const std::filesystem::path& folder);
+
 }  // namespace wam

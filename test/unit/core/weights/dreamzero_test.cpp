@@ -186,7 +186,7 @@ TEST_CASE("Exported, imported and exported again: the same bytes") {
     const WeightsSource imported(temp.path() / "first");
     auto again = make_units();
     load_units(imported, kDitPrefix, again, Strictness::kStrict);
-    contents.config_json = read_file(temp.path() / "first" / "config.json");
+    contents.config_json = read_dreamzero_config(temp.path() / "first");
     contents.metadata_json = read_file(temp.path() / "first" / "experiment_cfg" / "metadata.json");
     contents.tensors = sources_of(again, imported);
     write_dreamzero_folder(temp.path() / "second", contents, options);
