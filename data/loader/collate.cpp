@@ -1,0 +1,88 @@
+#include "data/loader/collate.h"
+
+#include <cstring>
+#include <utility>
+
+#include <ATen/ops/empty.h>
+
+#include "core/base/errors.h"
+#include "data/text_cache/text_batch.h"
+
+namespace wam {
+namespace {
+
+at::Tensor allocated(std::vector<std::int64_t> shape, at::ScalarType type, HostMemory memory) {
+#ifdef WAM_WITH_CUDA
+  return at::empty(shape, at::TensorOptions(type).pinned_memory(memory == HostMemory::kPinned));
+#else
+  invariant(memory == HostMemory::kPageable, "pinned memory in a build without CUDA");
+  return at::empty(shape, at::TensorOptions(type));
+#endif
+}
+
+at::Tensor stacked(const at::Tensor& one, std::size_t count, HostMemory memory) {
+  std::vector<std::int64_t> shape = {static_cast<std::int64_t>(count)};
+  shape.insert(shape.end(), one.sizes().begin(), one.sizes().end());
+  return allocated(std::move(shape), one.scalar_type(), memory);
+}
+
+void copy_to(const at::Tensor& batch, std::size_t position, const at::Tensor& one) {
+  invariant(one.is_contiguous() && batch.sizes().slice(1) == one.sizes() &&
+                batch.scalar_type() == one.scalar_type(),
+            "samples of one shape in a batch");
+  auto* out = static_cast<char*>(batch.data_ptr()) + position * one.nbytes();
+  std::memcpy(out, one.const_data_ptr(), one.nbytes());
+}
+
+}  // namespace
+
+BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory) : memory_(memory) {
+  batch_.id.resize(size);
+  batch_.ordinal.resize(size);
+  batch_.prompt.resize(size);
+}
+
+void BatchAssembler::allocate(const Sample& sample) {
+  const std::lock_guard lock(mutex_);
+  if (batch_.image_BTHWC.defined()) return;
+  const std::size_t size = batch_.ordinal.size();
+  batch_.state_BNS = stacked(sample.state_NS, size, memory_);
+  batch_.action_BPA = stacked(sample.action_PA, size, memory_);
+  batch_.action_mask_BPA = stacked(sample.action_mask_PA, size, memory_);
+  batch_.has_real_action_B = allocated({static_cast<std::int64_t>(size)}, at::kBool, memory_);
+  batch_.image_BTHWC = stacked(sample.image_THWC, size, memory_);
+}
+
+void BatchAssembler::put(std::size_t position, const Sample& sample) {
+  allocate(sample);
+  copy_to(batch_.image_BTHWC, position, sample.image_THWC);
+  copy_to(batch_.state_BNS, position, sample.state_NS);
+  copy_to(batch_.action_BPA, position, sample.action_PA);
+  copy_to(batch_.action_mask_BPA, position, sample.action_mask_PA);
+  batch_.has_real_action_B.data_ptr<bool>()[position] = sample.has_real_action;
+  batch_.id[position] = sample.id;
+  batch_.ordinal[position] = sample.ordinal;
+  batch_.prompt[position] = sample.prompt;
+}
+
+Batch BatchAssembler::finish(const TextEmbeddings& text) {
+  if (batch_.size() > 0) {
+    std::vector<at::Tensor> rows;
+    for (const auto& prompt : batch_.prompt) rows.push_back(text.rows(prompt));
+    TextBatch stack = stack_text(rows, text.width());
+    batch_.text_BMD = std::move(stack.text_BMD);
+    batch_.text_length = std::move(stack.length);
+#ifdef WAM_WITH_CUDA
+    if (memory_ == HostMemory::kPinned) batch_.text_BMD = batch_.text_BMD.pin_memory();
+#endif
+  }
+  return std::move(batch_);
+}
+
+Batch collate(const std::vector<Sample>& samples, const TextEmbeddings& text, HostMemory memory) {
+  BatchAssembler assembler(samples.size(), memory);
+  for (std::size_t i = 0; i < samples.size(); ++i) assembler.put(i, samples[i]);
+  return assembler.finish(text);
+}
+
+}  // namespace wam

@@ -1,0 +1,237 @@
+#include "data/loader/loader.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+
+#include "core/base/errors.h"
+#include "core/random/counter.h"
+#include "test/support/catch.h"
+
+using wam::Batch;
+using wam::Loader;
+using wam::LoaderOptions;
+using wam::SampleOrder;
+
+namespace {
+
+constexpr std::uint64_t kWindows = 23;
+
+// Samples whose bytes tell window and ordinal; loading takes an uneven time.
+class FakeDataset : public wam::Dataset {
+ public:
+  [[nodiscard]] std::uint64_t size() const override { return kWindows; }
+  [[nodiscard]] wam::SampleId identify(std::uint64_t window_idx) const override {
+    return {0, static_cast<std::int64_t>(window_idx), 0};
+  }
+  [[nodiscard]] wam::Sample load(std::uint64_t window_idx,
+                                 std::uint64_t ordinal,
+                                 wam::Transforms /*transforms*/) const override {
+    ++loads;
+    std::this_thread::sleep_for(std::chrono::microseconds(ordinal * 7919 % 13 * 100));
+    if (ordinal == bad_ordinal) {
+      throw wam::DataError("set arm, episode 3: file x.mp4 ends early. Fix: copy it again");
+    }
+    wam::Sample sample;
+    sample.id = identify(window_idx);
+    sample.ordinal = ordinal;
+    sample.image_THWC = at::empty({2, 2, 2, 3}, at::kByte);
+    const wam::CounterStream stream(1, wam::Purpose::kAugmentation, ordinal);
+    for (std::uint64_t i = 0; i < 24; ++i) {
+      sample.image_THWC.data_ptr<std::uint8_t>()[i] =
+          static_cast<std::uint8_t>(stream.bits(i) + window_idx);
+    }
+    sample.state_NS = at::full({1, 4}, static_cast<double>(window_idx), at::kFloat);
+    sample.action_PA = at::full({2, 3}, static_cast<double>(ordinal), at::kFloat);
+    sample.action_mask_PA = at::full({2, 3}, true, at::kBool);
+    sample.prompt = std::string(window_idx % 3 + 1, 'p');
+    return sample;
+  }
+  [[nodiscard]] std::vector<std::string> prompts() const override { return {"p", "pp", "ppp"}; }
+  [[nodiscard]] std::string fingerprint() const override { return "fake"; }
+  [[nodiscard]] wam::ActionMeaning action_meaning(std::int32_t /*dataset*/) const override {
+    return {};
+  }
+  [[nodiscard]] at::Tensor physical_actions(std::int32_t /*dataset*/,
+                                            const at::Tensor& action_PA) const override {
+    return action_PA;
+  }
+
+  std::uint64_t bad_ordinal = ~std::uint64_t{0};
+  mutable std::atomic<int> loads{0};
+};
+
+// A prompt of n letters has n rows of n.
+class FakeText : public wam::TextEmbeddings {
+ public:
+  [[nodiscard]] at::Tensor rows(const std::string& prompt) const override {
+    const auto n = static_cast<std::int64_t>(prompt.size());
+    return at::full({n, 4}, static_cast<double>(n), at::kBFloat16);
+  }
+  [[nodiscard]] std::int64_t width() const override { return 4; }
+};
+
+struct Stream {
+  std::vector<std::uint64_t> ordinals;
+  std::vector<std::int64_t> windows;
+  std::string bytes;
+  bool operator==(const Stream&) const = default;
+};
+
+void append(Stream& stream, const Batch& batch) {
+  for (std::int64_t b = 0; b < batch.size(); ++b) {
+    const auto i = static_cast<std::size_t>(b);
+    stream.ordinals.push_back(batch.ordinal[i]);
+    stream.windows.push_back(batch.id[i].episode);
+    for (const auto& tensor :
+         {batch.image_BTHWC, batch.state_BNS, batch.action_BPA, batch.action_mask_BPA}) {
+      const at::Tensor one = tensor[b].contiguous();
+      stream.bytes.append(static_cast<const char*>(one.const_data_ptr()), one.nbytes());
+    }
+    stream.bytes += batch.prompt[i] + std::to_string(batch.text_length[i]);
+    CHECK(batch.text_BMD.size(1) == 64);
+    CHECK(batch.text_BMD[b][batch.text_length[i] - 1][0].item<float>() ==
+          static_cast<float>(batch.text_length[i]));
+    CHECK(batch.text_BMD[b][batch.text_length[i]][0].item<float>() == 0);
+  }
+}
+
+struct Setup {
+  FakeDataset dataset;
+  SampleOrder order{{kWindows}, {1}, 5};
+  FakeText text;
+
+  Stream run(const LoaderOptions& options, int steps) {
+    Loader loader(dataset, order, text, options);
+    Stream stream;
+    for (int i = 0; i < steps * loader.micro_steps(); ++i) append(stream, loader.next());
+    CHECK(loader.samples_consumed() ==
+          options.plan.start + static_cast<std::uint64_t>(steps) * options.plan.global_batch);
+    return stream;
+  }
+};
+
+LoaderOptions options(std::uint64_t global, std::int64_t micro, std::int64_t workers) {
+  LoaderOptions out;
+  out.plan.global_batch = global;
+  out.plan.micro_batch = micro;
+  out.workers = workers;
+  out.prefetch = 3;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("workers and micro-batch change neither order nor draws nor bytes") {
+  Setup setup;
+  const Stream expected = setup.run(options(8, 1, 0), 5);
+  REQUIRE(expected.ordinals.size() == 40);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    REQUIRE(expected.ordinals[i] == i);
+    REQUIRE(expected.windows[i] == static_cast<std::int64_t>(setup.order.window(i)));
+  }
+  for (const std::int64_t workers : {0, 1, 8}) {
+    for (const std::int64_t micro : {1, 3, 8}) {
+      INFO(workers << " workers, micro-batch " << micro);
+      CHECK(setup.run(options(8, micro, workers), 5) == expected);
+    }
+  }
+}
+
+TEST_CASE("a resumed stream goes on where the other would have") {
+  Setup setup;
+  const Stream whole = setup.run(options(8, 3, 2), 6);
+  auto later = options(8, 3, 2);
+  later.plan.start = 32;
+
+  const Stream resumed = setup.run(later, 2);
+
+  CHECK(resumed.ordinals ==
+        std::vector<std::uint64_t>(whole.ordinals.begin() + 32, whole.ordinals.end()));
+  CHECK(resumed.bytes == whole.bytes.substr(whole.bytes.size() - resumed.bytes.size()));
+}
+
+TEST_CASE("two ranks see the samples of one, each once") {
+  Setup setup;
+  const Stream whole = setup.run(options(7, 7, 2), 3);
+  std::vector<std::uint64_t> together(21);
+  for (const std::int64_t rank : {0, 1}) {
+    auto part = options(7, 2, 2);
+    part.plan.rank = rank;
+    part.plan.world = 2;
+    const Stream stream = setup.run(part, 3);
+    for (std::size_t i = 0; i < stream.ordinals.size(); ++i) {
+      ++together[stream.ordinals[i]];
+      CHECK(stream.windows[i] == whole.windows[stream.ordinals[i]]);
+    }
+  }
+  CHECK(together == std::vector<std::uint64_t>(21, 1));
+}
+
+TEST_CASE("a rank without a sample gets an empty batch") {
+  Setup setup;
+  auto idle = options(1, 1, 1);
+  idle.plan.rank = 1;
+  idle.plan.world = 2;
+  Loader loader(setup.dataset, setup.order, setup.text, idle);
+
+  const Batch batch = loader.next();
+
+  CHECK(batch.size() == 0);
+  CHECK_FALSE(batch.image_BTHWC.defined());
+  CHECK(loader.samples_consumed() == 1);
+}
+
+TEST_CASE("one batch repeated is the same to the byte") {
+  Setup setup;
+  auto repeated = options(4, 4, 2);
+  repeated.plan.repeat_batch = true;
+
+  const Stream stream = setup.run(repeated, 3);
+
+  CHECK(stream.ordinals == std::vector<std::uint64_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3});
+  const auto third = stream.bytes.size() / 3;
+  CHECK(stream.bytes.substr(0, third) == stream.bytes.substr(third, third));
+}
+
+TEST_CASE("an error comes out of the batch that needs the sample, and stays") {
+  for (const std::int64_t workers : {0, 1, 8}) {
+    Setup setup;
+    setup.dataset.bad_ordinal = 13;
+    Loader loader(setup.dataset, setup.order, setup.text, options(8, 3, workers));
+    for (int i = 0; i < 4; ++i) CHECK_NOTHROW(loader.next());  // 0-2 3-5 6-7, 8-10
+
+    CHECK_THROWS_WITH(loader.next(),
+                      "set arm, episode 3: file x.mp4 ends early. Fix: copy it again");
+    CHECK_THROWS_AS(loader.next(), wam::DataError);
+    CHECK(loader.samples_consumed() == 8);
+  }
+}
+
+TEST_CASE("no more is decoded ahead than asked for, and a loader closes while it decodes") {
+  Setup setup;
+  {
+    Loader loader(setup.dataset, setup.order, setup.text, options(4, 2, 4));
+    loader.next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  // One batch handed out, three ahead, two samples each.
+  CHECK(setup.dataset.loads <= 8);
+  CHECK(setup.dataset.loads >= 2);
+}
+
+TEST_CASE("time spent waiting for samples is counted") {
+  Setup setup;
+  Loader loader(setup.dataset, setup.order, setup.text, options(8, 8, 0));
+  for (int i = 0; i < 3; ++i) loader.next();
+
+  // The sleeps of 24 samples add up to more than 10 ms.
+  CHECK(loader.wait_s() > 0.01);
+}
