@@ -122,7 +122,7 @@ VaeConfig VaeConfig::wan22() {
 }
 
 VaeConfig VaeConfig::tiny_wan21() {
-  return {.kind = VaeKind::kWan21, .dim = 8, .z_dim = 16, .decoder_dim = 8, .mean = {}, .std = {}};
+  return {.kind = VaeKind::kWan21, .dim = 4, .z_dim = 16, .decoder_dim = 4, .mean = {}, .std = {}};
 }
 
 VaeConfig VaeConfig::tiny_wan22() {

@@ -73,6 +73,8 @@ at::Tensor down_time(const VaeContext& vae,
                      const std::string& prefix,
                      const at::Tensor& x_BCTHW,
                      ClipMemory& memory);
+// Mean of 2 x 2 positions, accumulated in fp32 for bf16.
+at::Tensor pool_space(const at::Tensor& x_BCTHW);
 // Doubles rows and columns: nearest, then kernel 3.
 at::Tensor up_space(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW);
 // Doubles the frames after the first, which they do not see: n -> 2n - 1. Whole clips only.

@@ -30,9 +30,7 @@ at::Tensor run_step(const VaeContext& vae,
 // chunk has, gets one zero frame in front.
 at::Tensor down_shortcut(const VaeLevel& level, const at::Tensor& x_BCTHW) {
   if (!level.resampled_in_space) return x_BCTHW;
-  const at::Tensor pooled = x_BCTHW.unflatten(3, {x_BCTHW.size(3) / 2, 2})
-                                .unflatten(5, {x_BCTHW.size(4) / 2, 2})
-                                .mean({4, 6});
+  const at::Tensor pooled = pool_space(x_BCTHW);
   if (!level.resampled_in_time) return pooled;
   const bool odd = pooled.size(2) % 2 == 1;
   const at::Tensor even = odd ? at::constant_pad_nd(pooled, {0, 0, 0, 0, 1, 0}, 0) : pooled;

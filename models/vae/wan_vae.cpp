@@ -15,6 +15,8 @@
 namespace wam {
 namespace {
 
+constexpr std::int64_t kGpuPass = std::int64_t{1} << 28;
+constexpr std::int64_t kCpuPass = std::int64_t{1} << 20;
 // Enough positions for a stable figure, small enough to take no time.
 constexpr std::int64_t kMeasuredClips = 16;
 constexpr std::int64_t kMeasuredFrames = 9;
@@ -51,6 +53,7 @@ WanVae::WanVae(VaeConfig config, FrozenWeights weights, const Limits& limits)
       type_(any_weight(weights_).scalar_type()),
       device_(any_weight(weights_).device()),
       format_(format_for(any_weight(weights_))) {
+  if (limits_.max_elements == 0) limits_.max_elements = device_.is_cuda() ? kGpuPass : kCpuPass;
   invariant(config_.mean.size() == config_.std.size(), "latent mean and std differ in length");
   if (config_.mean.empty()) measure_statistics();
   invariant(static_cast<std::int64_t>(config_.mean.size()) == config_.z_dim,

@@ -18,11 +18,11 @@ namespace wam {
 // Threads: const members may be called from any thread.
 class WanVae {
  public:
-  // `max_elements`: the largest activation that a pass may make (about five of its size are alive
-  // at once, one of them in fp32). Batches, then clips, are worked off in pieces that keep to it;
-  // with the same result.
+  // The largest activation that one pass may make; about five of its size are alive at once, one of
+  // them in fp32. Batches, and then clips, are worked off in pieces that keep to it (at the least
+  // five frames of one clip), with the same result.
   struct Limits {
-    std::int64_t max_elements = std::int64_t{1} << 28;
+    std::int64_t max_elements = 0;  // 0: 2^28 on a GPU; 2^20 on a CPU, to stay in its cache
   };
 
   // `weights` as load_frozen(vae_tensors(config, parts), …) gives them.
