@@ -1,0 +1,83 @@
+#include "test/unit/data/dataset/arm_set.h"
+
+#include <memory>
+
+#include "data/normalise/compute.h"
+
+namespace wam::test {
+namespace {
+
+constexpr std::int64_t kHeight = 32;
+constexpr std::int64_t kWidth = 64;
+
+std::vector<std::uint8_t> flat_pictures(std::int64_t episode,
+                                        std::int64_t camera,
+                                        std::int64_t frames) {
+  std::vector<std::uint8_t> out;
+  for (std::int64_t i = 0; i < frames; ++i) {
+    for (std::int64_t p = 0; p < kHeight * kWidth; ++p) {
+      out.push_back(static_cast<std::uint8_t>(10 * episode + camera));
+      out.push_back(static_cast<std::uint8_t>(i));
+      out.push_back(static_cast<std::uint8_t>(100 * camera));
+    }
+  }
+  return out;
+}
+
+std::vector<float> joints(std::int64_t episode, std::int64_t frames, float shift) {
+  std::vector<float> out;
+  for (std::int64_t i = 0; i < frames; ++i) {
+    for (int d = 0; d < 3; ++d) {
+      out.push_back(static_cast<float>(1000 * episode + i) / 8 + static_cast<float>(d) / 4 + shift);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
+  lerobot_writer::Format format;
+  format.robot_type = "arm";
+  format.pictures = set.layout;
+  for (const auto* view : {"left", "right", "wrist"}) {
+    format.cameras.push_back({std::string("observation.images.") + view, {kHeight, kWidth}});
+  }
+  format.vectors = {{"observation.state", {"a", "b", "c"}}, {set.action_key, {"a", "b", "c"}}};
+  lerobot_writer::Writer writer(root, format);
+  std::int64_t e = 0;
+  for (const auto& [frames, task] : set.episodes) {
+    lerobot_writer::Recording recording;
+    recording.task = task;
+    recording.frames = frames;
+    for (std::int64_t c = 0; c < 3; ++c)
+      recording.pictures_THWC.push_back(flat_pictures(e, c, frames));
+    recording.vectors = {joints(e, frames, 0), joints(e, frames, 0.5F)};
+    writer.add(recording);
+    ++e;
+  }
+  writer.finish();
+}
+
+DatasetMember arm_member(const std::filesystem::path& root) {
+  DatasetMember member;
+  member.reader = std::make_shared<LeRobotReader>(root);
+  member.embodiment =
+      find_embodiment("tiny", std::filesystem::path(WAM_SOURCE_DIR) / "configs/embodiment");
+  member.binding = bind(*member.reader, member.embodiment);
+  member.statistics =
+      compute_statistics({{member.reader.get(), &member.binding}}, member.embodiment);
+  return member;
+}
+
+WindowDatasetOptions arm_options(const DatasetMember& member) {
+  WindowDatasetOptions options;
+  options.members = {member};
+  options.view_height = kHeight;
+  options.view_width = kWidth;
+  options.seed = 7;
+  options.scan_threads = 2;
+  return options;
+}
+
+}  // namespace wam::test

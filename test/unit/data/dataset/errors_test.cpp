@@ -1,0 +1,147 @@
+#include "core/base/errors.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "data/dataset/window_dataset.h"
+#include "data/normalise/compute.h"
+#include "test/support/catch.h"
+#include "test/unit/data/dataset/arm_set.h"
+
+using wam::ConfigError;
+using wam::DataError;
+using wam::open_window_datasets;
+using wam::test::arm_member;
+using wam::test::arm_options;
+using wam::test::ArmSet;
+using wam::test::TempFolder;
+
+TEST_CASE("a dataset whose tables lack the action column is refused at once, with what it has") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path(), {.action_key = "effort"});
+  const auto begin = std::chrono::steady_clock::now();
+
+  CHECK_THROWS_WITH(arm_member(folder.path()), Catch::Contains("action") &&
+                                                   Catch::Contains("effort") &&
+                                                   Catch::Contains("Fix:"));
+
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+}
+
+TEST_CASE("a truncated mp4 is an error that names episode and file when it is first touched") {
+  const TempFolder folder;
+  try {
+    wam::test::write_arm_set(folder.path(), {.layout = wam::lerobot_writer::PictureLayout::kMp4});
+  } catch (const ConfigError& error) {
+    std::cout << "SKIPPED: no video encoder: " << error.what() << "\n";
+    return;
+  }
+  const auto splits = open_window_datasets(arm_options(arm_member(folder.path())));
+  const auto& dataset = *splits.training;
+  const auto file = folder.path() / "videos/chunk-000/observation.images.right/episode_000001.mp4";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  std::uint64_t window = 0;
+  CHECK_NOTHROW(dataset.load(window, 0, wam::Transforms::kTraining));
+  while (dataset.identify(window).episode != 1) ++window;
+
+  CHECK_THROWS_AS(dataset.load(window, 0, wam::Transforms::kTraining), DataError);
+  CHECK_THROWS_WITH(dataset.load(window, 0, wam::Transforms::kTraining),
+                    Catch::Contains("episode 1") && Catch::Contains("episode_000001.mp4") &&
+                        Catch::Contains("observation.images.right") && Catch::Contains("Fix:"));
+}
+
+TEST_CASE("a dataset without any window is refused") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path(), {.episodes = {{20, "a"}, {32, "b"}}});
+
+  CHECK_THROWS_WITH(
+      open_window_datasets(arm_options(arm_member(folder.path()))),
+      Catch::Contains("none of its 2 episodes has a window") && Catch::Contains("Fix:"));
+}
+
+TEST_CASE("holding back everything is refused") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path());
+  auto options = arm_options(arm_member(folder.path()));
+  options.members[0].held_back_episodes = 3;
+
+  CHECK_THROWS_WITH(open_window_datasets(options),
+                    Catch::Contains("3 of 3 episodes with a window are to be held back"));
+}
+
+TEST_CASE("an episode without an instruction is named") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path(), {.episodes = {{40, "a"}, {41, " "}}});
+
+  CHECK_THROWS_WITH(open_window_datasets(arm_options(arm_member(folder.path()))),
+                    Catch::Contains("episode 1, frame 0 has no instruction"));
+}
+
+TEST_CASE("what recipe and records get wrong together is reported at once") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path());
+  auto options = arm_options(arm_member(folder.path()));
+  options.members.push_back(options.members[0]);
+  options.members[1].embodiment.tag = "wide";
+  options.members[1].embodiment.canvas_cols = 3;
+  options.members[0].embodiment.macro_stride = 4;
+  options.view_height = 0;
+  options.action_width = 2;
+
+  try {
+    open_window_datasets(options);
+    FAIL("accepted");
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    CHECK_THAT(text, Catch::Contains("views of 0x64"));
+    CHECK_THAT(text, Catch::Contains("macro_stride 4 is below action_horizon 8"));
+    CHECK_THAT(text, Catch::Contains("do not stack into one batch"));
+    CHECK_THAT(text, Catch::Contains("has 3 action values, the model 2"));
+  }
+}
+
+TEST_CASE("statistics made for other data are refused") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path());
+  const auto member = arm_member(folder.path());
+
+  auto options = arm_options(member);
+  options.members[0].statistics.video.at("left") = {180, 320, 10};
+  CHECK_THROWS_WITH(open_window_datasets(options),
+                    Catch::Contains("its pictures are 32x64") && Catch::Contains("180x320"));
+  options = arm_options(member);
+  options.members[0].statistics.video.at("left") = {64, 32, 10};
+  CHECK_NOTHROW(open_window_datasets(options));
+
+  options = arm_options(member);
+  auto& state = options.members[0].statistics.state.at("joint_position");
+  for (auto* values : {&state.min, &state.max, &state.mean, &state.std, &state.q01, &state.q99}) {
+    values->push_back(1);
+  }
+  CHECK_THROWS_WITH(open_window_datasets(options),
+                    Catch::Contains("state vector has 3 values") && Catch::Contains("have 4"));
+
+  options = arm_options(member);
+  options.members[0].statistics.action.at("joint_position").relative = false;
+  CHECK_THROWS_WITH(open_window_datasets(options), Catch::Contains("relative to the state"));
+}
+
+TEST_CASE("statistics over the set: absolute states, relative actions of whole blocks") {
+  const TempFolder folder;
+  wam::test::write_arm_set(folder.path(), {.episodes = {{40, "a"}, {50, "b"}}});
+  const auto statistics = arm_member(folder.path()).statistics;
+
+  const auto& state = statistics.state.at("joint_position");
+  CHECK(state.min[0] == 0);
+  CHECK(state.max[1] == 1049.0 / 8 + 0.25);
+  const auto& action = statistics.action.at("joint_position");
+  CHECK(action.relative == true);
+  // j / 8 + 0.5 for j = 0 ... 7, equally often.
+  CHECK(action.min[2] == 0.5);
+  CHECK(action.max[2] == 7.0 / 8 + 0.5);
+  CHECK(action.mean[2] == Approx(3.5 / 8 + 0.5));
+  CHECK(action.q01[2] == 0.5);
+  CHECK(statistics.video.at("wrist") == wam::CameraMeta{32, 64, 10});
+}
