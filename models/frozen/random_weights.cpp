@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <thread>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -21,17 +22,22 @@ void fill(at::Tensor& out, const CounterStream& stream, double mean, double std)
   const auto low = static_cast<float>(mean - std * std::sqrt(3.0));
   const auto width = static_cast<float>(2.0 * std * std::sqrt(3.0));
   const std::int64_t count = out.numel();
-  at::parallel_for(0, (count + kPiece - 1) / kPiece, 1, [&](std::int64_t begin, std::int64_t end) {
+  const auto fill_pieces = [&](std::int64_t begin, std::int64_t stride) {
     std::vector<float> draws(kPiece);
-    for (std::int64_t piece = begin; piece < end; ++piece) {
-      const std::int64_t first = piece * kPiece;
+    for (std::int64_t first = begin * kPiece; first < count; first += stride * kPiece) {
       const std::int64_t length = std::min(kPiece, count - first);
       stream.uniforms(draws.data(), length, static_cast<std::uint64_t>(first));
       for (std::int64_t i = 0; i < length; ++i) {
         values[first + i] = static_cast<T>(low + width * draws[static_cast<std::size_t>(i)]);
       }
     }
-  });
+  };
+  // Threads of our own: at::parallel_for is serial in a program built without OpenMP.
+  const std::int64_t pieces = (count + kPiece - 1) / kPiece;
+  const std::int64_t workers = std::min<std::int64_t>(at::get_num_threads(), pieces);
+  std::vector<std::jthread> others;
+  for (std::int64_t i = 1; i < workers; ++i) others.emplace_back(fill_pieces, i, workers);
+  fill_pieces(0, std::max<std::int64_t>(workers, 1));
 }
 
 }  // namespace
