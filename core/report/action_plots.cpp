@@ -115,8 +115,9 @@ std::string grid(const ActionWindow& window, const std::vector<ActionWindow>& wi
   const std::size_t columns = columns_of(window);
   std::string out;
   for (std::size_t value = 0; value < num_values(window); ++value) {
+    const std::size_t row = value / columns;
     out += moved(kCellWidth * static_cast<double>(value % columns),
-                 kCellHeight * static_cast<double>(value / columns), cell(window, windows, value));
+                 kCellHeight * static_cast<double>(row), cell(window, windows, value));
   }
   return out;
 }

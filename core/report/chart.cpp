@@ -191,7 +191,7 @@ std::string share_chart(const Chart& chart) {
       const double x_px = frame.x.pixel(series.x[k]);
       upper +=
           fmt::format("{}{:.1f} {:.1f}", k == 0 ? "M" : "L", x_px, frame.y.pixel(below[k] + share));
-      lower = fmt::format("L{:.1f} {:.1f}", x_px, frame.y.pixel(below[k])) + lower;
+      lower.insert(0, fmt::format("L{:.1f} {:.1f}", x_px, frame.y.pixel(below[k])));
       below[k] += share;
     }
     areas += fmt::format(R"(<path class="area {}" d="{}{}Z"/>)", series.style, upper, lower);

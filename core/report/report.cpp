@@ -298,7 +298,7 @@ std::string report_page(const RunData& run) {
 }
 
 std::filesystem::path write_report(const std::filesystem::path& run_folder) {
-  const std::filesystem::path path = run_folder / "report.html";
+  std::filesystem::path path = run_folder / "report.html";
   write_file_atomically(path, report_page(read_run(run_folder)));
   return path;
 }

@@ -109,7 +109,7 @@ std::filesystem::path TextPack::write(const std::filesystem::path& folder,
     names.update(entry.key.data(), entry.key.size());
     bytes += entry.rows_MD.nbytes();
   }
-  const std::filesystem::path path =
+  std::filesystem::path path =
       folder / fmt::format("pack_{}.safetensors", hash_hex(names.digest()));
   const std::filesystem::path temporary = path.string() + private_suffix();
   check_free_space(folder, bytes, "storing text embeddings");

@@ -70,6 +70,17 @@ std::optional<std::string> bytes_on(const CodePage& page, std::u32string_view te
   return out;
 }
 
+// The bytes of the characters before the first one that the page lacks.
+std::string leading_bytes_on(const CodePage& page, std::u32string_view text) {
+  std::string out;
+  for (const char32_t c : text) {
+    const auto byte = page.byte_of(c);
+    if (!byte) break;
+    out.push_back(static_cast<char>(*byte));
+  }
+  return out;
+}
+
 // ASCII and sequences (damaged ones too), at least one of them, and nothing else.
 bool looks_like_utf8(std::string_view bytes) {
   bool any = false;
@@ -86,18 +97,21 @@ bool looks_like_utf8(std::string_view bytes) {
   return any;
 }
 
+// A byte that starts sequences, on one of the Latin-like pages.
+bool may_lead(char32_t c) {
+  const auto pages = code_pages().first(kLatinLikePages);
+  return std::any_of(pages.begin(), pages.end(),
+                     [c](const CodePage& page) { return page.byte_of(c).value_or(0) >= 0xC0; });
+}
+
 // Where a part of `text` starts that is one sequence on one of the pages; npos: nowhere.
-// Only the Latin-like pages count: ftfy repairs parts of a text only in those.
+// ftfy looks for parts that start with a first byte of a Latin-like page, and then reads them on
+// any.
 std::size_t find_embedded(std::u32string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (is_ascii(text[at])) continue;
-    for (const CodePage& page : code_pages().first(kLatinLikePages)) {
-      std::string bytes;
-      for (std::size_t k = at; k < std::min(at + 4, text.size()); ++k) {
-        const auto byte = page.byte_of(text[k]);
-        if (!byte) break;
-        bytes.push_back(static_cast<char>(*byte));
-      }
+    if (is_ascii(text[at]) || !may_lead(text[at])) continue;
+    for (const CodePage& page : code_pages()) {
+      const std::string bytes = leading_bytes_on(page, text.substr(at, 4));
       if (!bytes.empty() && sequence_length(bytes) > 0) return at;
     }
   }
@@ -221,13 +235,6 @@ bool is_certainly_dishonest(std::u32string_view text) {
 
 EncodingRepair uncertain(std::string why) {
   return {EncodingRepair::Kind::kUncertain, {}, std::move(why)};
-}
-
-// A byte that starts sequences, on one of the Latin-like pages.
-bool may_lead(char32_t c) {
-  const auto pages = code_pages().first(kLatinLikePages);
-  return std::any_of(pages.begin(), pages.end(),
-                     [c](const CodePage& page) { return page.byte_of(c).value_or(0) >= 0xC0; });
 }
 
 // A C1 control behind a character that could be the first byte of the same sequence.

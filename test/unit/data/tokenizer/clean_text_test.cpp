@@ -85,8 +85,8 @@ TEST_CASE("HTML references are decoded, in lines with a tag only the way HTML do
 }
 
 TEST_CASE("Text that only statistics can judge is refused, with the text and a fix") {
-  for (const std::string text :
-       {"pick schÃ¶n – now", "cafÃ© “x”", "gröÃŸe Ñ€", "Г\u00a0 вЂ”", "aÅ¡", "IRMÃ NÃO"}) {
+  for (const std::string text : {"pick schÃ¶n – now", "cafÃ© “x”", "gröÃŸe Ñ€", "Г\u00a0 вЂ”",
+                                 "aÅ¡", "IRMÃ NÃO", "ƒàa úσ¬¼ ‡» caω"}) {
     CAPTURE(text);
     const std::string why = refusal(text);
     CHECK(why.find(text) != std::string::npos);
