@@ -46,6 +46,16 @@ void add_train(CLI::App& app, Action& action) {
       "Document every key of a recipe");
   command.callback([&action, arguments] { action = [=] { return train_command(*arguments); }; });
 }
+
+void add_export(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("export", "Write a checkpoint as a DreamZero folder");
+  const auto arguments = std::make_shared<ExportArguments>();
+  command.add_option("CHECKPOINT", arguments->checkpoint, "A step_* folder of RUN/checkpoints")
+      ->required();
+  command.add_option("--out", arguments->out, "Folder to write")->required();
+  command.add_option("--dtype", arguments->dtype, "bf16 or fp32")->capture_default_str();
+  command.callback([&action, arguments] { action = [=] { return export_command(*arguments); }; });
+}
 #endif
 
 void add_plan(CLI::App& app, Action& action) {
@@ -79,6 +89,13 @@ void add_verify(CLI::App& app, Action& action) {
   const auto checkpoint = std::make_shared<std::filesystem::path>();
   command.add_option("CHECKPOINT", *checkpoint, "A step_* folder of RUN/checkpoints")->required();
   command.callback([&action, checkpoint] { action = [=] { return verify_command(*checkpoint); }; });
+}
+
+void add_report(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("report", "Write one HTML page about a run");
+  const auto run = std::make_shared<std::filesystem::path>();
+  command.add_option("RUN", *run, "The run.dir of a run, finished or not")->required();
+  command.callback([&action, run] { action = [=] { return report_command(*run); }; });
 }
 
 std::vector<std::string> names_of(const CLI::App& app) {
@@ -132,7 +149,11 @@ int run_command_line(int argc, char** argv) {
 #endif
   add_plan(app, action);
   add_sample(app, action);
+#ifdef WAM_HAS_TRAIN
+  add_export(app, action);
+#endif
   add_verify(app, action);
+  add_report(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {

@@ -32,5 +32,15 @@ struct SampleArguments {
 int sample_command(const SampleArguments& arguments);
 // Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
 int verify_command(const std::filesystem::path& checkpoint);
+// Writes RUN/report.html and prints its path.
+int report_command(const std::filesystem::path& run);
+
+// Writes a checkpoint as a folder that DreamZero and RLinf load.
+struct ExportArguments {
+  std::filesystem::path checkpoint;
+  std::filesystem::path out;
+  std::string dtype = "bf16";  // or fp32
+};
+int export_command(const ExportArguments& arguments);
 
 }  // namespace wam

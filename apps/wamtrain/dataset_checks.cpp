@@ -1,13 +1,11 @@
 #include "apps/wamtrain/dataset_checks.h"
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "apps/wamtrain/install.h"
+#include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
-#include "data/lerobot/columns.h"
 #include "data/lerobot/reader.h"
 
 namespace wam {
@@ -38,44 +36,6 @@ bool folder_is_there(const DatasetSection& dataset, const std::string& key, Prob
   return false;
 }
 
-// Where the embodiment's state or action values are: its own word, else the dataset's.
-std::vector<ColumnSlice> slices_of(const Embodiment& embodiment,
-                                   const LeRobotMeta& meta,
-                                   VectorKind kind) {
-  const bool is_state = kind == VectorKind::kState;
-  std::vector<ColumnSlice> slices;
-  std::vector<std::string> by_dataset;
-  for (const auto& key : is_state ? embodiment.state_keys : embodiment.action_keys) {
-    const auto own = embodiment.column_map.find((is_state ? "state." : "action.") + key);
-    if (own == embodiment.column_map.end()) {
-      by_dataset.push_back(key);
-    } else {
-      const auto start = own->second.start.value_or(0);
-      slices.push_back({own->second.column, start, own->second.end.value_or(start + 1)});
-    }
-  }
-  if (by_dataset.empty()) return slices;
-  const auto found = find_vector_columns(meta, kind, by_dataset);
-  slices.insert(slices.end(), found.begin(), found.end());
-  return slices;
-}
-
-void check_columns(const Embodiment& embodiment,
-                   const std::filesystem::path& path,
-                   const std::string& key,
-                   Problems& problems) {
-  const auto reader = attempt(key, problems, [&] { return std::make_unique<LeRobotReader>(path); });
-  if (!reader) return;
-  for (const auto kind : {VectorKind::kState, VectorKind::kAction}) {
-    attempt(key, problems, [&] {
-      for (const auto& slice : slices_of(embodiment, (*reader)->meta(), kind)) {
-        (*reader)->require_column(0, slice);
-      }
-      return true;
-    });
-  }
-}
-
 std::optional<Embodiment> check_dataset(const DatasetSection& dataset,
                                         const std::string& key,
                                         Problems& problems) {
@@ -89,7 +49,8 @@ std::optional<Embodiment> check_dataset(const DatasetSection& dataset,
     return embodiment;
   }
   if (embodiment) {
-    check_columns(*embodiment, dataset.path, key + ".path", problems);
+    attempt(key + ".path", problems,
+            [&] { return bind(LeRobotReader(dataset.path), *embodiment).action_width(); });
   } else {
     attempt(key + ".path", problems, [&] { return read_lerobot_meta(dataset.path); });
   }

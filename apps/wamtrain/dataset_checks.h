@@ -9,9 +9,9 @@
 namespace wam {
 
 // Looks at what a recipe's datasets point to, cheaply: the folder and its meta/, the embodiment
-// record, the columns of the first episode's table, and whether the embodiments of a mixture make
-// samples of one shape. Adds every fault to `problems`; decodes nothing.
-// Returns the actions of one block; nothing when no embodiment could be read.
+// record, columns and picture sizes of the first episode, and whether the embodiments of a mixture
+// make samples of one shape. Adds every fault to `problems`; Returns the actions of one block;
+// nothing when no embodiment could be read.
 std::optional<std::int64_t> check_datasets(const DataSection& data, Problems& problems);
 
 }  // namespace wam

@@ -23,7 +23,7 @@ struct CheckpointWriterOptions {
   // With several ranks: called on the writer thread with this rank's file, returns every rank's, in
   // the order of their shards, when all are written. Rank 0 then names the checkpoint. Empty: this
   // rank is the only one.
-  std::function<std::vector<ManifestFile>(const ManifestFile&)> gather;
+  std::function<std::vector<ManifestFile>(const ManifestFile&)> gather = {};
 };
 
 // Writes checkpoints behind the training's back (D9): `save` copies the state arrays to host memory

@@ -193,4 +193,27 @@ DatasetSplits open_window_datasets(WindowDatasetOptions options) {
   return splits;
 }
 
+std::vector<WindowCount> count_windows(const WindowDatasetOptions& options) {
+  check_options(options);
+  std::vector<WindowCount> counts;
+  for (std::size_t m = 0; m < options.members.size(); ++m) {
+    const DatasetMember& member = options.members[m];
+    const auto scans = scan_episodes(
+        *member.reader, member.binding, rule_of(member.embodiment, options),
+        instructions_of(member.embodiment, options.bug_compatible), options.scan_threads);
+    const auto held = held_back(scans, member.held_back_episodes, options.seed, m,
+                                member.reader->meta().root.string());
+    WindowCount count;
+    for (std::size_t e = 0; e < scans.size(); ++e) {
+      const auto windows = options.bug_compatible ? static_cast<std::size_t>(scans[e].length)
+                                                  : scans[e].starts.size();
+      const bool is_held = held.count(static_cast<std::int64_t>(e)) > 0;
+      (is_held ? count.held_back_windows : count.training_windows) += windows;
+      (is_held ? count.held_back_episodes : count.training_episodes) += windows > 0 ? 1 : 0;
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 }  // namespace wam

@@ -57,6 +57,16 @@ struct DatasetSplits;
 // (no window at all, nothing left to train on, statistics that do not fit), each with a fix.
 DatasetSplits open_window_datasets(WindowDatasetOptions options);
 
+// What open_window_datasets would find in each member, without its statistics: for predictions.
+struct WindowCount {
+  std::uint64_t training_episodes = 0;  // that have a window
+  std::uint64_t held_back_episodes = 0;
+  std::uint64_t training_windows = 0;
+  std::uint64_t held_back_windows = 0;
+};
+// Errors: as open_window_datasets.
+std::vector<WindowCount> count_windows(const WindowDatasetOptions& options);
+
 // The windows of one or several LeRobot datasets, or of the part of their episodes that is held
 // back.
 //

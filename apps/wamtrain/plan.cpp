@@ -1,0 +1,108 @@
+#include "apps/wamtrain/plan.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/install.h"
+#include "data/dataset/window_dataset.h"
+#include "models/wam/memory.h"
+#include "models/wam/parameters.h"
+
+namespace wam {
+namespace {
+
+constexpr std::int64_t kFp32Bytes = 4;
+
+// "blocks.12" -> "blocks".
+std::string group_of(const UnitSpec& unit) {
+  return unit.name.substr(0, unit.name.find('.'));
+}
+
+void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
+  const bool is_bf16 = recipe.options.precision.compute == ComputeType::kBf16;
+  const std::int64_t compute_bytes = is_bf16 ? 2 : kFp32Bytes;
+  const auto units = wam_units(recipe.model.config);
+  for (const auto& unit : units) {
+    const auto parameters = parameter_count({unit});
+    if (plan.units.empty() || plan.units.back().name != group_of(unit)) {
+      plan.units.push_back({.name = group_of(unit)});
+    }
+    plan.units.back().units += 1;
+    plan.units.back().parameters += parameters;
+    plan.parameters += parameters;
+    plan.weight_bytes += unit.numel * compute_bytes;
+    plan.gradient_bytes += unit.trainable_numel * kFp32Bytes;
+    plan.optimizer_bytes +=
+        unit.trainable_numel * kFp32Bytes * static_cast<std::int64_t>(unit.state_arrays.size());
+  }
+  plan.checkpoint_bytes = plan.optimizer_bytes;
+  plan.encoder_bytes =
+      (vae_part(recipe).model.needed_numel() + image_part(recipe).model.needed_numel()) *
+      compute_bytes;
+  const MicroBatchShape shape{
+      .samples = std::min(recipe.train.options.micro_batch, recipe.train.options.global_batch),
+      .blocks = recipe.model.config.max_blocks,
+      .text_rows = recipe.model.config.text_length,
+      .compute_type = is_bf16 ? c10::kBFloat16 : c10::kFloat};
+  for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
+    plan.activation_bytes.emplace_back(name, activation_bytes(recipe.model.config, shape, policy));
+  }
+}
+
+WindowDatasetOptions open(const ResolvedRecipe& recipe) {
+  WindowDatasetOptions options;
+  for (const auto& section : recipe.options.data.datasets) {
+    DatasetMember member;
+    member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
+    member.reader = std::make_shared<const LeRobotReader>(section.path);
+    member.binding = bind(*member.reader, member.embodiment);
+    member.held_back_episodes =
+        held_back_episodes(recipe.options.data.validation, member.reader->num_episodes());
+    options.members.push_back(std::move(member));
+  }
+  options.blocks = recipe.model.config.max_blocks;
+  options.view_height = recipe.model.view_height;
+  options.view_width = recipe.model.view_width;
+  options.bug_compatible = recipe.options.data.bug_compatible;
+  options.seed = recipe.options.run.seed;
+  options.scan_threads = recipe.threads;
+  return options;
+}
+
+void plan_data(const ResolvedRecipe& recipe, Plan& plan) {
+  const auto counts = count_windows(open(recipe));
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    plan.datasets.push_back(
+        {.path = recipe.options.data.datasets[i].path.string(),
+         .training_episodes = static_cast<std::int64_t>(counts[i].training_episodes),
+         .held_back_episodes = static_cast<std::int64_t>(counts[i].held_back_episodes),
+         .training_windows = static_cast<std::int64_t>(counts[i].training_windows),
+         .held_back_windows = static_cast<std::int64_t>(counts[i].held_back_windows)});
+    plan.windows += plan.datasets.back().training_windows;
+  }
+}
+
+}  // namespace
+
+std::int64_t Plan::memory_bytes(const std::string& recompute) const {
+  std::int64_t bytes = weight_bytes + gradient_bytes + optimizer_bytes + encoder_bytes;
+  for (const auto& [name, activations] : activation_bytes) {
+    if (name == recompute) bytes += activations;
+  }
+  return bytes;
+}
+
+Plan make_plan(const ResolvedRecipe& recipe) {
+  Plan plan;
+  plan_model(recipe, plan);
+  plan_data(recipe, plan);
+  const auto& train = recipe.train.options;
+  plan.micro_steps = (train.global_batch + train.micro_batch - 1) / train.micro_batch;
+  plan.steps_per_epoch = (plan.windows + train.global_batch - 1) / train.global_batch;
+  plan.epochs =
+      static_cast<double>(train.steps * train.global_batch) / static_cast<double>(plan.windows);
+  return plan;
+}
+
+}  // namespace wam

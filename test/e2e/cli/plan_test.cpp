@@ -1,0 +1,65 @@
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "test/e2e/cli/program.h"
+#include "test/e2e/cli/workplace.h"
+#include "test/support/catch.h"
+
+using wam::test::run_wamtrain;
+using wam::test::Workplace;
+
+TEST_CASE("plan: says what a run needs, within 80 columns, and leaves no trace") {
+  const Workplace place;
+  place.write_recipe();
+
+  const auto done = run_wamtrain({"plan", "recipe.yaml"}, place.path());
+
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  for (const char* word : {"parameters", "2 blocks", "gradients, fp32", "recompute: none",
+                           "recompute: full", "checkpoints:", "steps an epoch", "micro_batch: 2"}) {
+    CHECK_THAT(done.out, Catch::Contains(word));
+  }
+  std::istringstream lines(done.out);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK((line.size() <= 80 || line.find("tokenizer:") != std::string::npos));
+  }
+  CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("plan: --json holds the same figures, and they add up") {
+  const Workplace place;
+  place.write_recipe();
+
+  const auto done = run_wamtrain({"plan", "recipe.yaml", "--json"}, place.path());
+
+  REQUIRE(done.exit_code == 0);
+  const auto plan = nlohmann::json::parse(done.out);
+  std::int64_t parameters = 0;
+  for (const auto& group : plan["units"]) parameters += group["parameters"].get<std::int64_t>();
+  CHECK(plan["parameters"] == parameters);
+  CHECK(plan["units"]["blocks"]["units"] == 2);
+  CHECK(plan["optimizer_bytes"] >= 12 * parameters);  // master and two moments, padded
+  CHECK(plan["memory_bytes"]["none"] > plan["memory_bytes"]["full"]);
+  // One episode of 48 frames, K = 4 blocks of 8 actions, 33 pictures: the first anchor of a window
+  // is at most frame 15.
+  CHECK(plan["datasets"][0]["training_episodes"] == 1);
+  const auto windows = plan["datasets"][0]["training_windows"].get<std::int64_t>();
+  CHECK(windows > 0);
+  CHECK(plan["steps_per_epoch"] == (windows + 3) / 4);
+  CHECK(plan["micro_steps"] == 2);
+}
+
+TEST_CASE("plan: the recipe it prints is a recipe") {
+  const Workplace place;
+  place.write_recipe();
+  const auto first = run_wamtrain({"plan", "recipe.yaml", "--json"}, place.path());
+  const auto text = nlohmann::json::parse(first.out)["recipe"].get<std::string>();
+  place.write_text(text);
+
+  const auto again = run_wamtrain({"plan", "recipe.yaml", "--json"}, place.path());
+
+  CHECK(again.out == first.out);
+}
