@@ -56,6 +56,10 @@ class Dit {
   void walk_empty(Sharding& sharding, Leaves::Track track) const;
 
   [[nodiscard]] TokenLayout layout_of(const DitInput& in) const;
+  // What every block but the last works from, for inputs of this shape.
+  [[nodiscard]] std::shared_ptr<const BlockPlan> inner_plan(const DitInput& in) {
+    return plans_for(in).inner;
+  }
 
  private:
   struct Plans {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
@@ -99,6 +100,18 @@ std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type) {
     }
   }
   return out;
+}
+
+BlockSaved first_block_saved(Dit& dit, const DitInput& in, NoShard& units) {
+  const at::NoGradGuard no_grad;
+  const Leaves embeddings(units.units()[0], Leaves::Track::kNo);
+  const Embedded embedded = embed(in, dit.layout_of(in), dit.config(), embeddings);
+  const BlockParameters parameters(units.units()[1], 0, WithGradients::kNo);
+  BlockSaved saved;
+  block_forward(parameters, *dit.inner_plan(in),
+                {embedded.token_BLD, embedded.time_BRGD, embedded.text_BMD, embedded.image_BMD},
+                saved);
+  return saved;
 }
 
 std::map<std::string, at::Tensor> leaves_by_name(NoShard& units) {

@@ -31,6 +31,9 @@ EncodedBatch random_batch(const WamConfig& config, const InputShape& shape, at::
 // Units of random weights (large enough that every part matters), the same for every type.
 std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type);
 
+// What the first block's backward would read.
+BlockSaved first_block_saved(Dit& dit, const DitInput& in, NoShard& units);
+
 // Copies of a sharding's weights by name, as leaves.
 std::map<std::string, at::Tensor> leaves_by_name(NoShard& units);
 
