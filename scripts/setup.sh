@@ -72,7 +72,7 @@ install_pypi_packages() {
   say "installing into $wam_site: ${missing[*]}"
   mkdir -p "$wam_site"
   rm -rf "$stage"
-  python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
+  PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
     --target "$stage" "${missing[@]}"
   touch "$mark"
   cp -al --remove-destination "$stage/." "$wam_site/"
