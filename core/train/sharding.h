@@ -26,7 +26,8 @@ class Sharding {
   virtual ~Sharding() = default;
 
   // ---- called by the model ----
-  // The unit with complete weights; they stay so until `release` of the same pass.
+  // The unit with complete weights; they stay so until `release` of the same pass. A unit may be
+  // held for both passes at once (embeddings, head): its buffers stay in place until both are back.
   virtual Unit& acquire(std::size_t unit_idx, Pass pass) = 0;
   virtual void release(std::size_t unit_idx, Pass pass) = 0;
   // In backward: this micro-step's contribution to the unit's gradient is in its buffer.

@@ -36,13 +36,36 @@ WamConfig tiny(WamConfig c) {
   c.ffn_width = 256;
   c.frequency_width = 64;
   c.text_width = 64;
-  c.clip_tokens = 5;
-  c.clip_width = 32;
+  c.clip_tokens = 257;
+  c.clip_width = 64;
   c.hidden_width = 64;
   c.actions_per_block = 8;
   c.target_height = 64;
   c.target_width = 128;
   return c;
+}
+
+std::vector<std::string> sizes_below_one(const WamConfig& c) {
+  std::vector<std::string> problems;
+  for (const auto& [key, value] :
+       std::vector<std::pair<const char*, std::int64_t>>{{"width", c.width},
+                                                         {"layers", c.layers},
+                                                         {"heads", c.heads},
+                                                         {"ffn_width", c.ffn_width},
+                                                         {"latent_channels", c.latent_channels},
+                                                         {"text_length", c.text_length},
+                                                         {"text_width", c.text_width},
+                                                         {"clip_tokens", c.clip_tokens},
+                                                         {"clip_width", c.clip_width},
+                                                         {"hidden_width", c.hidden_width},
+                                                         {"action_width", c.action_width},
+                                                         {"state_width", c.state_width},
+                                                         {"actions_per_block", c.actions_per_block},
+                                                         {"max_blocks", c.max_blocks},
+                                                         {"vae_stride", c.vae_stride}}) {
+    if (value < 1) problems.push_back(fmt::format("model: {} is {}. Fix: at least 1.", key, value));
+  }
+  return problems;
 }
 
 }  // namespace
@@ -62,28 +85,7 @@ WamConfig wam_preset(const std::string& name) {
 }
 
 void check(const WamConfig& c) {
-  std::vector<std::string> problems;
-  const auto positive = [&](const char* key, std::int64_t value) {
-    if (value < 1) problems.push_back(fmt::format("model: {} is {}. Fix: at least 1.", key, value));
-  };
-  for (const auto& [key, value] :
-       std::vector<std::pair<const char*, std::int64_t>>{{"width", c.width},
-                                                         {"layers", c.layers},
-                                                         {"heads", c.heads},
-                                                         {"ffn_width", c.ffn_width},
-                                                         {"latent_channels", c.latent_channels},
-                                                         {"text_length", c.text_length},
-                                                         {"text_width", c.text_width},
-                                                         {"clip_tokens", c.clip_tokens},
-                                                         {"clip_width", c.clip_width},
-                                                         {"hidden_width", c.hidden_width},
-                                                         {"action_width", c.action_width},
-                                                         {"state_width", c.state_width},
-                                                         {"actions_per_block", c.actions_per_block},
-                                                         {"max_blocks", c.max_blocks},
-                                                         {"vae_stride", c.vae_stride}}) {
-    positive(key, value);
-  }
+  std::vector<std::string> problems = sizes_below_one(c);
   if (!problems.empty()) throw ConfigError::of(problems);
   if (c.width % c.heads != 0 || c.head_width() % 2 != 0 || c.head_width() < 6) {
     problems.push_back(fmt::format(
