@@ -25,11 +25,11 @@ VideoContainer open_video_container(const std::filesystem::path& path) {
       "the dataset's source.",
       path.string(), errors.describe(code));
   const int stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  require<DataError>(
-      stream >= 0,
-      "opening the video {}: it holds no video stream. Fix: restore the file from the "
-      "dataset's source.",
-      path.string());
+  require<DataError>(stream >= 0,
+                     "opening the video {} ({} bytes): it holds no readable video stream. Fix: the "
+                     "file is damaged "
+                     "or cut off; restore it from the dataset's source.",
+                     path.string(), std::filesystem::file_size(path));
   for (unsigned i = 0; i < context->nb_streams; ++i) {
     if (static_cast<int>(i) != stream) context->streams[i]->discard = AVDISCARD_ALL;
   }
