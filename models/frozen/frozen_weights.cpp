@@ -204,8 +204,8 @@ std::uint64_t frozen_fingerprint(const FrozenModel& model, const FrozenSource& s
     add_text(fmt::format("random {}\n", *source.seed));
     for (const FrozenTensor& tensor : model.tensors) {
       if (!tensor.needed) continue;
-      add_text(fmt::format("{} {} {} {}\n", tensor.name, shape_text(tensor.shape),
-                           tensor.random_mean, tensor.random_std));
+      add_text(fmt::format("{} {} {} {} {}\n", tensor.name, shape_text(tensor.shape),
+                           tensor.random_mean, tensor.random_std, tensor.random_identity));
     }
     return hash.digest();
   }

@@ -20,6 +20,9 @@ struct FrozenTensor {
   double random_std = 0.0;
   // False: part of the file, never read by the encoder, so never loaded.
   bool needed = true;
+  // For `random`: added to weight (out, in, taps…) at [o, o mod in], spread evenly over the taps,
+  // so that a random layer passes its input on instead of scrambling it.
+  double random_identity = 0.0;
 
   [[nodiscard]] std::int64_t numel() const;
 };

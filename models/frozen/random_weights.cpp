@@ -16,11 +16,35 @@ namespace {
 constexpr std::int64_t kPiece = 1 << 15;
 
 // Uniform and not normal: a text encoder has 5.7e9 values, and Box-Muller would take minutes.
+struct Spread {
+  explicit Spread(const FrozenTensor& tensor)
+      : low(static_cast<float>(tensor.random_mean - tensor.random_std * std::sqrt(3.0))),
+        width(static_cast<float>(2.0 * tensor.random_std * std::sqrt(3.0))) {}
+  [[nodiscard]] float at(float draw) const { return low + width * draw; }
+  float low;
+  float width;
+};
+
+// Rounded once, like the other values.
 template <class T>
-void fill(at::Tensor& out, const CounterStream& stream, double mean, double std) {
+void add_identity(T* values, const CounterStream& stream, const FrozenTensor& tensor) {
+  const Spread spread(tensor);
+  const std::int64_t in = tensor.shape.at(1);
+  const std::int64_t taps = tensor.numel() / (tensor.shape.at(0) * in);
+  const auto share = static_cast<float>(tensor.random_identity / static_cast<double>(taps));
+  for (std::int64_t o = 0; o < tensor.shape.at(0); ++o) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t at = (o * in + o % in) * taps + tap;
+      const float draw = stream.uniform(static_cast<std::uint64_t>(at));
+      values[at] = static_cast<T>(spread.at(draw) + share);
+    }
+  }
+}
+
+template <class T>
+void fill(at::Tensor& out, const CounterStream& stream, const FrozenTensor& tensor) {
   auto* values = out.mutable_data_ptr<T>();
-  const auto low = static_cast<float>(mean - std * std::sqrt(3.0));
-  const auto width = static_cast<float>(2.0 * std * std::sqrt(3.0));
+  const Spread spread(tensor);
   const std::int64_t count = out.numel();
   const auto fill_pieces = [&](std::int64_t begin, std::int64_t stride) {
     std::vector<float> draws(kPiece);
@@ -28,7 +52,7 @@ void fill(at::Tensor& out, const CounterStream& stream, double mean, double std)
       const std::int64_t length = std::min(kPiece, count - first);
       stream.uniforms(draws.data(), length, static_cast<std::uint64_t>(first));
       for (std::int64_t i = 0; i < length; ++i) {
-        values[first + i] = static_cast<T>(low + width * draws[static_cast<std::size_t>(i)]);
+        values[first + i] = static_cast<T>(spread.at(draws[static_cast<std::size_t>(i)]));
       }
     }
   };
@@ -38,6 +62,8 @@ void fill(at::Tensor& out, const CounterStream& stream, double mean, double std)
   std::vector<std::jthread> others;
   for (std::int64_t i = 1; i < workers; ++i) others.emplace_back(fill_pieces, i, workers);
   fill_pieces(0, std::max<std::int64_t>(workers, 1));
+  others.clear();
+  if (tensor.random_identity != 0.0) add_identity(values, stream, tensor);
 }
 
 }  // namespace
@@ -48,13 +74,13 @@ at::Tensor random_frozen(const FrozenTensor& tensor, std::uint64_t seed, at::Sca
                              fnv1a64(tensor.name.data(), tensor.name.size()));
   switch (type) {
     case at::kFloat:
-      fill<float>(out, stream, tensor.random_mean, tensor.random_std);
+      fill<float>(out, stream, tensor);
       break;
     case at::kDouble:
-      fill<double>(out, stream, tensor.random_mean, tensor.random_std);
+      fill<double>(out, stream, tensor);
       break;
     case at::kBFloat16:
-      fill<c10::BFloat16>(out, stream, tensor.random_mean, tensor.random_std);
+      fill<c10::BFloat16>(out, stream, tensor);
       break;
     default:
       throw InvariantError("random frozen weights of a type other than bf16, fp32, fp64");

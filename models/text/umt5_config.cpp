@@ -27,7 +27,7 @@ FrozenModel umt5_tensors(const Umt5Config& config) {
   const std::int64_t wide = config.feed_forward_dim;
   FrozenModel out{.what = "UMT5 text encoder", .tensors = {}, .ignored_prefixes = {}};
   const auto add = [&](std::string name, std::vector<std::int64_t> shape, double mean, double std) {
-    out.tensors.push_back({std::move(name), std::move(shape), mean, std, true});
+    out.tensors.push_back({std::move(name), std::move(shape), mean, std});
   };
   add("token_embedding.weight", {config.vocab, dim}, 0, 1);
   for (std::int64_t i = 0; i < config.num_layers; ++i) {

@@ -16,51 +16,69 @@ constexpr std::size_t kLevels = 4;
 constexpr std::size_t kEncoderResiduals = 2;
 constexpr std::size_t kDecoderResiduals = 3;
 
+// How random weights are drawn. Branches that are added to their input are small and layers that
+// change its size pass it on: latents of a random VAE then hold what the picture shows, as those of
+// a trained one do (a linear fit finds an object's place in them), where plain noise loses it.
+struct Draw {
+  double gain = 1.0;  // standard deviation of a weight times the root of its fan-in
+  double identity = 0.0;
+  double bias = 0.1;
+};
+constexpr Draw kPlain{};
+constexpr Draw kBranch{.gain = 0.3, .bias = 0.03};
+constexpr Draw kPassOn{.gain = 0.5, .identity = 1.0, .bias = 0.03};
+
 class TensorList {
  public:
-  void conv(const std::string& prefix, std::vector<std::int64_t> shape) {
+  void conv(const std::string& prefix, std::vector<std::int64_t> shape, const Draw& draw) {
     double fan_in = 1;
     for (std::size_t d = 1; d < shape.size(); ++d) fan_in *= static_cast<double>(shape[d]);
     const std::int64_t out = shape.front();
-    add(prefix + ".weight", std::move(shape), 0.0, 1.0 / std::sqrt(fan_in));
-    add(prefix + ".bias", {out}, 0.0, 0.1);
+    tensors_.push_back({.name = prefix + ".weight",
+                        .shape = std::move(shape),
+                        .random_std = draw.gain / std::sqrt(fan_in),
+                        .needed = needed_,
+                        .random_identity = draw.identity});
+    tensors_.push_back(
+        {.name = prefix + ".bias", .shape = {out}, .random_std = draw.bias, .needed = needed_});
   }
   void gamma(const std::string& name, std::vector<std::int64_t> shape) {
-    add(name, std::move(shape), 1.0, 0.0);
+    tensors_.push_back(
+        {.name = name, .shape = std::move(shape), .random_mean = 1.0, .needed = needed_});
   }
   void residual(const std::string& prefix, std::int64_t in, std::int64_t out) {
     gamma(prefix + ".residual.0.gamma", {in, 1, 1, 1});
-    conv(prefix + ".residual.2", {out, in, 3, 3, 3});
+    conv(prefix + ".residual.2", {out, in, 3, 3, 3}, kPlain);
     gamma(prefix + ".residual.3.gamma", {out, 1, 1, 1});
-    conv(prefix + ".residual.6", {out, out, 3, 3, 3});
-    if (in != out) conv(prefix + ".shortcut", {out, in, 1, 1, 1});
+    conv(prefix + ".residual.6", {out, out, 3, 3, 3}, kBranch);
+    if (in != out) conv(prefix + ".shortcut", {out, in, 1, 1, 1}, kPassOn);
   }
   void step(const VaeStep& s) {
-    const bool up = s.kind == VaeStepKind::kUp2d || s.kind == VaeStepKind::kUp3d;
-    if (s.kind == VaeStepKind::kResidual) return residual(s.prefix, s.in, s.out);
-    conv(s.prefix + ".resample.1", {s.out, s.in, 3, 3});
+    if (s.kind == VaeStepKind::kResidual) {
+      residual(s.prefix, s.in, s.out);
+      return;
+    }
+    conv(s.prefix + ".resample.1", {s.out, s.in, 3, 3}, kPassOn);
+    const std::int64_t frames = s.kind == VaeStepKind::kUp3d ? 2 : 1;
     if (s.kind == VaeStepKind::kDown3d || s.kind == VaeStepKind::kUp3d) {
-      conv(s.prefix + ".time_conv", {up ? 2 * s.in : s.in, s.in, 3, 1, 1});
+      conv(s.prefix + ".time_conv", {frames * s.in, s.in, 3, 1, 1}, kPassOn);
     }
   }
   void middle(const std::string& prefix, std::int64_t width) {
     residual(prefix + ".0", width, width);
     gamma(prefix + ".1.norm.gamma", {width, 1, 1});
-    conv(prefix + ".1.to_qkv", {3 * width, width, 1, 1});
-    conv(prefix + ".1.proj", {width, width, 1, 1});
+    conv(prefix + ".1.to_qkv", {3 * width, width, 1, 1}, kPlain);
+    conv(prefix + ".1.proj", {width, width, 1, 1}, kBranch);
     residual(prefix + ".2", width, width);
   }
   void head(const std::string& prefix, std::int64_t width, std::int64_t out) {
     gamma(prefix + ".0.gamma", {width, 1, 1, 1});
-    conv(prefix + ".2", {out, width, 3, 3, 3});
+    conv(prefix + ".2", {out, width, 3, 3, 3}, kPlain);
   }
   void mark_needed(bool needed) { needed_ = needed; }
   std::vector<FrozenTensor> take() { return std::move(tensors_); }
 
  private:
-  void add(std::string name, std::vector<std::int64_t> shape, double mean, double std) {
-    tensors_.push_back({std::move(name), std::move(shape), mean, std, needed_});
-  }
   std::vector<FrozenTensor> tensors_;
   bool needed_ = true;
 };
@@ -179,16 +197,16 @@ FrozenModel vae_tensors(const VaeConfig& config, VaeParts parts) {
   const std::int64_t decoder_top = config.decoder_dim * kMultipliers.back();
   const std::int64_t z = config.z_dim;
   TensorList list;
-  list.conv("encoder.conv1", {config.dim, pixel, 3, 3, 3});
+  list.conv("encoder.conv1", {config.dim, pixel, 3, 3, 3}, kPlain);
   for (const VaeLevel& level : encoder_levels(config)) {
     for (const VaeStep& step : level.steps) list.step(step);
   }
   list.middle("encoder.middle", encoder_top);
   list.head("encoder.head", encoder_top, 2 * z);
-  list.conv("conv1", {2 * z, 2 * z, 1, 1, 1});
+  list.conv("conv1", {2 * z, 2 * z, 1, 1, 1}, kPassOn);
   list.mark_needed(parts == VaeParts::kEncoderAndDecoder);
-  list.conv("conv2", {z, z, 1, 1, 1});
-  list.conv("decoder.conv1", {decoder_top, z, 3, 3, 3});
+  list.conv("conv2", {z, z, 1, 1, 1}, kPassOn);
+  list.conv("decoder.conv1", {decoder_top, z, 3, 3, 3}, kPlain);
   list.middle("decoder.middle", decoder_top);
   for (const VaeLevel& level : decoder_levels(config)) {
     for (const VaeStep& step : level.steps) list.step(step);

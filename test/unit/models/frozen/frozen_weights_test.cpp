@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 
@@ -129,6 +130,23 @@ TEST_CASE("Random frozen weights are a function of seed and name, with the sprea
   CHECK_FALSE(values.equal(random_frozen(other, 11, at::kFloat)));
   CHECK(values.to(at::kBFloat16).equal(random_frozen(spec, 11, at::kBFloat16)));
   CHECK(values.to(at::kDouble).equal(random_frozen(spec, 11, at::kDouble)));
+}
+
+TEST_CASE("Random frozen weights: the identity part passes channels on, spread over the taps") {
+  const FrozenTensor plain{"a.weight", {4, 2, 3, 1}, 0.0, 0.25};
+  FrozenTensor passing = plain;
+  passing.random_identity = 1.5;
+
+  const at::Tensor added =
+      random_frozen(passing, 11, at::kDouble) - random_frozen(plain, 11, at::kDouble);
+
+  for (std::int64_t o = 0; o < 4; ++o) {
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const double expected = i == o % 2 ? 0.5 : 0.0;
+      const at::Tensor taps = added.select(0, o).select(0, i);
+      CHECK((taps - expected).abs().max().item<double>() < 1e-6);
+    }
+  }
 }
 
 TEST_CASE("Fingerprint of frozen weights changes with one byte, with the seed, and not by moving") {
