@@ -32,7 +32,6 @@ void add_recipe_arguments(CLI::App& command, RecipeArguments& arguments) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-#ifdef WAM_HAS_TRAIN
 void add_train(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("train", "Train a model from a recipe");
   const auto arguments = std::make_shared<RecipeArguments>();
@@ -56,7 +55,6 @@ void add_export(CLI::App& app, Action& action) {
   command.add_option("--dtype", arguments->dtype, "bf16 or fp32")->capture_default_str();
   command.callback([&action, arguments] { action = [=] { return export_command(*arguments); }; });
 }
-#endif
 
 void add_plan(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("plan", "Show what a run would be and need");
@@ -144,14 +142,10 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   Action action;
-#ifdef WAM_HAS_TRAIN
   add_train(app, action);
-#endif
   add_plan(app, action);
   add_sample(app, action);
-#ifdef WAM_HAS_TRAIN
   add_export(app, action);
-#endif
   add_verify(app, action);
   add_report(app, action);
   try {

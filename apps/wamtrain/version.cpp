@@ -8,6 +8,10 @@
 
 namespace wam {
 
+std::string version_line() {
+  return fmt::format("wamtrain {} ({})", WAM_VERSION, kCommit);
+}
+
 std::string version_text() {
   return fmt::format(
       "wamtrain {}\ncommit    {}\nLibTorch  {}\nCUDA      {}\nbuild     {}, g++ {}\n", WAM_VERSION,

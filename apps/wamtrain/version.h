@@ -8,6 +8,8 @@ namespace wam {
 // "unknown" without git.
 extern const char* const kCommit;
 
+// "wamtrain 0.1.0 (abcdef0)", for logs and checkpoints.
+std::string version_line();
 // What `wamtrain --version` prints: version, commit, LibTorch, CUDA, build type, compiler.
 std::string version_text();
 

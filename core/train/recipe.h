@@ -155,6 +155,7 @@ struct ValidateSection {
   std::int64_t every = 0;
   std::int64_t windows = 32;
   std::int64_t sampling_steps = 8;
+  bool shuffled = false;
 
   template <class V>
   void fields(V&& v) {
@@ -164,6 +165,9 @@ struct ValidateSection {
     v("sampling_steps", sampling_steps,
       "Euler steps from noise to actions and video when the action error is measured (number).",
       at_least(1));
+    v("shuffled", shuffled,
+      "true: also the action error with the pictures and prompts of other windows. A model that "
+      "looks and listens does clearly worse then. Doubles the time of the sampling.");
   }
 };
 

@@ -1,14 +1,12 @@
 #include "models/wam/attention_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
-#include "core/ops/attention/attention.h"
 #include "core/ops/parameter.h"
 
 namespace wam {
@@ -33,10 +31,6 @@ void add_back(const at::Tensor& sum_BLNK,
     tokens_of(sum_BLNK, range).add_(part_BMNK.narrow(1, at, range.count));
     at += range.count;
   }
-}
-
-AttentionOptions options_for(const at::Tensor& q_BLNK) {
-  return {.scale = 1.0 / std::sqrt(static_cast<double>(q_BLNK.size(3))), .key_bias_M = {}};
 }
 
 AttentionCall clean_block(const TokenLayout& layout,
@@ -78,12 +72,12 @@ std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
 }
 
 std::vector<at::Tensor> group_attention_forward(const std::vector<AttentionCall>& calls,
+                                                const AttentionOptions& options,
                                                 std::int64_t first_query,
                                                 const at::Tensor& q_BLNK,
                                                 const at::Tensor& k_BLNK,
                                                 const at::Tensor& v_BLNK,
                                                 const at::Tensor& out_BLNK) {
-  const AttentionOptions options = options_for(q_BLNK);
   std::vector<at::Tensor> lse;
   for (const AttentionCall& call : calls) {
     const TokenRange own{call.queries.begin - first_query, call.queries.count};
@@ -94,6 +88,7 @@ std::vector<at::Tensor> group_attention_forward(const std::vector<AttentionCall>
 }
 
 GroupAttentionGradients group_attention_backward(const std::vector<AttentionCall>& calls,
+                                                 const AttentionOptions& options,
                                                  std::int64_t first_query,
                                                  const at::Tensor& dout_BLNK,
                                                  const at::Tensor& q_BLNK,
@@ -101,7 +96,6 @@ GroupAttentionGradients group_attention_backward(const std::vector<AttentionCall
                                                  const at::Tensor& v_BLNK,
                                                  const at::Tensor& out_BLNK,
                                                  const std::vector<at::Tensor>& lse) {
-  const AttentionOptions options = options_for(q_BLNK);
   const auto sum_options = k_BLNK.options().dtype(accumulate_type(k_BLNK.scalar_type()));
   GroupAttentionGradients sum{.dq_BLNK = at::empty(q_BLNK.sizes(), q_BLNK.options()),
                               .dk_BLNK = at::zeros(k_BLNK.sizes(), sum_options),

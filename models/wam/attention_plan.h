@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/ops/attention/attention.h"
 #include "models/wam/layout.h"
 
 namespace wam {
@@ -34,6 +35,7 @@ std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
 // Runs the calls of a plan. q holds the tokens from `first_query` on, (B, Lq, N, K); k and v those
 // of the whole sequence. Writes out (like q) and returns one log-sum-exp a call.
 std::vector<at::Tensor> group_attention_forward(const std::vector<AttentionCall>& calls,
+                                                const AttentionOptions& options,
                                                 std::int64_t first_query,
                                                 const at::Tensor& q_BLNK,
                                                 const at::Tensor& k_BLNK,
@@ -47,6 +49,7 @@ struct GroupAttentionGradients {
 };
 
 GroupAttentionGradients group_attention_backward(const std::vector<AttentionCall>& calls,
+                                                 const AttentionOptions& options,
                                                  std::int64_t first_query,
                                                  const at::Tensor& dout_BLNK,
                                                  const at::Tensor& q_BLNK,

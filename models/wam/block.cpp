@@ -44,8 +44,12 @@ QkNorm qk(const Parameter& weight, const BlockPlan& plan) {
   return {.weight = weight, .eps = plan.eps, .num_heads = plan.heads};
 }
 
-AttentionOptions cross_options(const at::Tensor& q_BLNK, const at::Tensor& key_bias) {
-  return {.scale = 1.0 / std::sqrt(static_cast<double>(q_BLNK.size(3))), .key_bias_M = key_bias};
+AttentionOptions attention_options(const BlockPlan& plan,
+                                   const at::Tensor& q_BLNK,
+                                   const at::Tensor& key_bias) {
+  return {.scale = 1.0 / std::sqrt(static_cast<double>(q_BLNK.size(3))),
+          .key_bias_M = key_bias,
+          .engine = plan.attention};
 }
 
 // One context of cross attention: its projections and its key norm.
@@ -73,7 +77,7 @@ at::Tensor attend(const Context& c,
   s.k = qk_norm_forward(s.k_in, qk(c.norm_k, plan), {}, s.rstd);
   s.v = split_heads(linear_forward(c.tokens_BMD, c.v), plan.heads);
   s.out = at::empty(q_BLNK.sizes(), q_BLNK.options());
-  s.lse = attention_forward(q_BLNK, s.k, s.v, cross_options(q_BLNK, c.key_bias_M), s.out);
+  s.lse = attention_forward(q_BLNK, s.k, s.v, attention_options(plan, q_BLNK, c.key_bias_M), s.out);
   return s.out.flatten(-2);
 }
 
@@ -88,7 +92,7 @@ at::Tensor attend_backward(const Context& c,
   const at::Tensor dk = at::empty(s.k.sizes(), s.k.options());
   const at::Tensor dv = at::empty(s.v.sizes(), s.v.options());
   attention_backward(split_heads(dout_BLD, plan.heads), q_BLNK, s.k, s.v, s.out, s.lse,
-                     cross_options(q_BLNK, c.key_bias_M), {dq, dk, dv});
+                     attention_options(plan, q_BLNK, c.key_bias_M), {dq, dk, dv});
   dq_BLNK = dq_BLNK.defined() ? dq_BLNK + dq : dq;
   const at::Tensor dk_in = qk_norm_backward(dk, s.k_in, qk(c.norm_k, plan), {}, s.rstd);
   return linear_backward(dk_in, c.tokens_BMD, c.k) +
@@ -100,7 +104,8 @@ at::Tensor self_attend(const BlockPlan& plan, BlockSaved& s) {
   const at::Tensor out =
       at::empty({s.v.size(0), plan.results.count, plan.heads, s.v.size(3)}, s.v.options());
   const at::Tensor queried = in(from(plan.results.begin, plan.queries), out);
-  s.lse = group_attention_forward(plan.calls, plan.queries.begin, s.q, s.k, s.v, queried);
+  s.lse = group_attention_forward(plan.calls, attention_options(plan, s.q, {}), plan.queries.begin,
+                                  s.q, s.k, s.v, queried);
   if (plan.states.count > 0) {
     in(from(plan.results.begin, plan.states), out).copy_(in(plan.states, s.v));
   }
@@ -113,8 +118,9 @@ GroupAttentionGradients self_attend_backward(const BlockPlan& plan,
   const at::Tensor dout = split_heads(dout_BLD, plan.heads);
   const at::Tensor out = split_heads(s.attention, plan.heads);
   const TokenRange queried = from(plan.results.begin, plan.queries);
-  auto d = group_attention_backward(plan.calls, plan.queries.begin, in(queried, dout), s.q, s.k,
-                                    s.v, in(queried, out), s.lse);
+  auto d =
+      group_attention_backward(plan.calls, attention_options(plan, s.q, {}), plan.queries.begin,
+                               in(queried, dout), s.q, s.k, s.v, in(queried, out), s.lse);
   if (plan.states.count > 0) {
     in(plan.states, d.dv_BLNK).add_(in(from(plan.results.begin, plan.states), dout));
   }

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "core/base/names.h"
+#include "core/ops/attention/attention.h"
 #include "core/ops/layer_norm/layer_norm.h"
 #include "core/ops/token_rows/token_rows.h"
 #include "models/wam/attention_plan.h"
@@ -40,6 +41,7 @@ struct BlockPlan {
   at::Tensor text_key_bias_M;  // undefined without shortened text
   std::int64_t heads = 1;
   double eps = 1e-6;
+  AttentionEngine* attention = nullptr;  // null: the plain form
 };
 
 // B batch · L token · D width · N head · K head width · R row of the timestep table · M context

@@ -29,7 +29,8 @@ BlockPlan block_plan(const WamConfig& c,
                      const TokenLayout& layout,
                      const TokenRange& results,
                      const at::Tensor& rotary,
-                     const at::Tensor& text_bias) {
+                     const at::Tensor& text_bias,
+                     AttentionEngine* attention) {
   const bool whole = results.count == layout.tokens();
   const TokenRange queries = whole ? layout.queries() : results;
   return {.results = results,
@@ -41,7 +42,8 @@ BlockPlan block_plan(const WamConfig& c,
           .rotary = rotary,
           .text_key_bias_M = text_bias,
           .heads = c.heads,
-          .eps = c.eps};
+          .eps = c.eps,
+          .attention = attention};
 }
 
 void check_video(const DitInput& in, const WamConfig& c, const TokenLayout& l) {
@@ -82,7 +84,8 @@ void check_actions(const DitInput& in, const WamConfig& c, const TokenLayout& l)
 
 }  // namespace
 
-Dit::Dit(const WamConfig& config, RecomputePolicy policy) : config_(config), policy_(policy) {
+Dit::Dit(const WamConfig& config, RecomputePolicy policy, AttentionEngine* attention)
+    : config_(config), policy_(policy), attention_(attention) {
   check(config_);
   units_ = wam_units(config_);
 }
@@ -112,11 +115,11 @@ const Dit::Plans& Dit::plans_for(const DitInput& in) {
   const at::Tensor rotary = rotary_table(layout, config_.head_width()).to(wide.dtype()).to(device);
   const at::Tensor bias = text_key_bias(text_rows, config_.text_length, wide);
   const TokenRange whole{0, layout.tokens()};
-  plans_.push_back(
-      {layout, text_rows, type, device,
-       std::make_shared<const BlockPlan>(block_plan(config_, layout, whole, rotary, bias)),
-       std::make_shared<const BlockPlan>(
-           block_plan(config_, layout, layout.results(), rotary, bias))});
+  plans_.push_back({layout, text_rows, type, device,
+                    std::make_shared<const BlockPlan>(
+                        block_plan(config_, layout, whole, rotary, bias, attention_)),
+                    std::make_shared<const BlockPlan>(
+                        block_plan(config_, layout, layout.results(), rotary, bias, attention_))});
   return plans_.back();
 }
 

@@ -18,7 +18,8 @@ namespace wam {
 class Dit {
  public:
   // `policy` for every block. Errors: ConfigError when sizes do not fit each other.
-  Dit(const WamConfig& config, RecomputePolicy policy);
+  // `attention` must outlive it; null: the plain form.
+  Dit(const WamConfig& config, RecomputePolicy policy, AttentionEngine* attention = nullptr);
 
   [[nodiscard]] const WamConfig& config() const noexcept { return config_; }
   [[nodiscard]] const std::vector<UnitSpec>& units() const noexcept { return units_; }
@@ -74,6 +75,7 @@ class Dit {
 
   WamConfig config_;
   RecomputePolicy policy_;
+  AttentionEngine* attention_;
   std::vector<UnitSpec> units_;
   std::vector<Plans> plans_;  // one a shape: few
 };

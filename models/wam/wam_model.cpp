@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -29,7 +30,9 @@ at::Tensor resized(const at::Tensor& video_BCTHW, std::int64_t height, std::int6
 WamModel::WamModel(const Options& options, FrozenEncoders& encoders)
     : options_(options),
       encoders_(encoders),
-      dit_(options.config, options.recompute),
+      attention_(
+          make_attention_engine(options.device, options.compute_type, options.deterministic)),
+      dit_(options.config, options.recompute, attention_.get()),
       schedule_(flow_schedule(options.device)) {}
 
 void WamModel::initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tensor out) const {
@@ -72,6 +75,11 @@ EncodedBatch WamModel::encode(const Batch& batch) {
   }
   out.clip_BMD = encoders_.clip_features(video.select(2, 0)).to(options_.compute_type);
   out.text_BMD = move(batch.text_BMD, options_.compute_type);
+  // cuDNN takes no bias on keys: it gets every row of the padded text.
+  if (attention_) {
+    const std::int64_t absent = options_.config.text_length - out.text_BMD.size(1);
+    out.text_BMD = at::constant_pad_nd(out.text_BMD, {0, 0, 0, absent});
+  }
   out.state_BNS = move(batch.state_BNS, options_.compute_type);
   out.action_BPA = move(batch.action_BPA, wide);
   out.action_mask_BPA = move(batch.action_mask_BPA, wide);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/train/model.h"
@@ -20,6 +21,7 @@ class WamModel final : public Model {
     at::ScalarType compute_type = at::kBFloat16;  // bf16, fp32 or, in tests, fp64
     at::Device device = at::kCPU;
     RecomputePolicy recompute = RecomputePolicy::kNone;
+    bool deterministic = true;  // of attention's backward on a GPU
   };
 
   // `encoders` must outlive the model. Errors: ConfigError when sizes do not fit each other.
@@ -50,6 +52,7 @@ class WamModel final : public Model {
 
   Options options_;
   FrozenEncoders& encoders_;
+  std::unique_ptr<AttentionEngine> attention_;
   Dit dit_;
   FlowSchedule schedule_;
 };

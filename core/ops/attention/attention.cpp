@@ -1,6 +1,8 @@
 #include "core/ops/attention/attention.h"
 
+#include "core/base/errors.h"
 #include "core/ops/attention/attention_plain.h"
+#include "core/ops/attention/cudnn_attention.h"
 
 namespace wam {
 
@@ -30,6 +32,17 @@ void attention_backward(const at::Tensor& dout_BLNK,
   }
   attention_backward_plain(dout_BLNK, q_BLNK, k_BMNK, v_BMNK, out_BLNK, lse_BNL, options,
                            gradients);
+}
+
+std::unique_ptr<AttentionEngine> make_attention_engine(at::Device device,
+                                                       at::ScalarType type,
+                                                       [[maybe_unused]] bool deterministic) {
+  if (!device.is_cuda() || type != at::kBFloat16) return nullptr;
+#ifdef WAM_WITH_CUDA
+  return std::make_unique<CudnnAttention>(deterministic);
+#else
+  throw InvariantError("a GPU in a build without GPU support");
+#endif
 }
 
 }  // namespace wam

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include <ATen/core/Tensor.h>
 
 namespace wam {
@@ -69,5 +71,11 @@ class AttentionEngine {
                         const AttentionOptions& options,
                         const AttentionGradients& gradients) = 0;
 };
+
+// The engine for this device and type; null where the plain form serves (any type but bf16, and the
+// CPU).
+std::unique_ptr<AttentionEngine> make_attention_engine(at::Device device,
+                                                       at::ScalarType type,
+                                                       bool deterministic);
 
 }  // namespace wam

@@ -15,7 +15,7 @@ namespace {
 // What the program says to the recipe with one text in it replaced.
 Outcome run(const Workplace& place, const std::string& from, const std::string& to) {
   place.write_recipe(from, to);
-  return run_wamtrain({WAM_RECIPE_COMMAND, "recipe.yaml"}, place.path());
+  return run_wamtrain({"train", "recipe.yaml"}, place.path());
 }
 
 void check_refused(const Outcome& done, const std::string& expected) {
@@ -91,7 +91,7 @@ model:
 data: {datasets: [{path: blind, embodiment: tiny}]}
 train: {stepz: 2, global_batch: 4, micro_batch: 0}
 )");
-  const auto done = run_wamtrain({WAM_RECIPE_COMMAND, "recipe.yaml"}, place.path());
+  const auto done = run_wamtrain({"train", "recipe.yaml"}, place.path());
   INFO(done.err);
   CHECK(done.exit_code == 2);
   CHECK(done.seconds < 3);

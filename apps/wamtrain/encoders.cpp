@@ -1,0 +1,191 @@
+#include "apps/wamtrain/encoders.h"
+
+#include <algorithm>
+
+#include <ATen/ops/zeros.h>
+
+#include "core/base/errors.h"
+#include "core/base/format.h"
+#include "core/io/hash.h"
+#include "core/io/tensor_file.h"
+#include "data/text_cache/text_cache.h"
+#include "models/text/umt5.h"
+#include "models/vae/wan_vae.h"
+#include "models/vision/clip_tower.h"
+
+namespace wam {
+namespace {
+
+bool is_tiny(ModelPreset preset) {
+  return preset == ModelPreset::kTiny5b || preset == ModelPreset::kTiny14b;
+}
+
+VaeConfig vae_config(ModelPreset preset) {
+  switch (preset) {
+    case ModelPreset::k5b:
+      return VaeConfig::wan22();
+    case ModelPreset::k14b:
+      return VaeConfig::wan21();
+    case ModelPreset::kTiny5b:
+      return VaeConfig::tiny_wan22();
+    case ModelPreset::kTiny14b:
+      return VaeConfig::tiny_wan21();
+  }
+  throw InvariantError("a preset without a VAE");
+}
+
+ClipConfig clip_config(ModelPreset preset) {
+  return is_tiny(preset) ? ClipConfig::tiny() : ClipConfig::vit_h();
+}
+
+Umt5Config text_config(ModelPreset preset, std::int64_t vocabulary) {
+  return is_tiny(preset) ? Umt5Config::tiny(vocabulary) : Umt5Config::xxl();
+}
+
+// `given` is the component's value in the recipe; empty means that model.init brings it.
+FrozenPart part(const ResolvedRecipe& recipe,
+                const std::string& component,
+                const std::string& given,
+                const std::string& prefix,
+                FrozenModel model) {
+  FrozenPart out;
+  out.component = component;
+  out.prefix = prefix;
+  out.model = std::move(model);
+  if (given == "random") {
+    out.source.seed = recipe.options.run.seed;
+    out.origin = "random";
+  } else if (given.empty()) {
+    out.source.path = recipe.options.model.init;
+    out.source.prefix = prefix;
+    out.origin = out.source.path.string();
+  } else {
+    out.source.path = given;
+    out.origin = given;
+  }
+  return out;
+}
+
+class Encoders : public FrozenEncoders {
+ public:
+  Encoders(WanVae vae, ClipTower clip) : vae_(std::move(vae)), clip_(std::move(clip)) {}
+  at::Tensor encode_video(const at::Tensor& video_BCTHW) override {
+    return vae_.encode(video_BCTHW);
+  }
+  at::Tensor clip_features(const at::Tensor& first_frame_BCHW) override {
+    return clip_.features(first_frame_BCHW);
+  }
+
+ private:
+  WanVae vae_;
+  ClipTower clip_;
+};
+
+// The cache with the tokenizer that it refers to.
+class PreparedText : public TextEmbeddings {
+ public:
+  PreparedText(std::unique_ptr<Tokenizer> tokenizer, std::unique_ptr<TextCache> cache)
+      : tokenizer_(std::move(tokenizer)), cache_(std::move(cache)) {}
+  [[nodiscard]] at::Tensor rows(const std::string& prompt) const override {
+    return cache_->rows(prompt);
+  }
+  [[nodiscard]] std::int64_t width() const override { return cache_->width(); }
+
+ private:
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<TextCache> cache_;
+};
+
+void say_loading(const FrozenPart& part, Log& log) {
+  log.info(fmt::format("{}: {} parameters from {}", part.model.what,
+                       with_commas(part.model.needed_numel()), part.origin));
+}
+
+// The embeddings depend, in their last bits, on where and in what type they were computed.
+std::string weights_key(const FrozenPart& part, const FrozenPlacement& placement) {
+  return fmt::format("{}-{}-{}", hash_hex(frozen_fingerprint(part.model, part.source)),
+                     placement.device.is_cuda() ? "cuda" : "cpu", dtype_name(placement.type));
+}
+
+// Pads the id lists of one call into a rectangle on the encoder's device.
+at::Tensor encode_ids(const Umt5Encoder& encoder,
+                      at::Device device,
+                      const std::vector<std::vector<std::int64_t>>& ids) {
+  std::vector<std::int64_t> lengths;
+  for (const auto& list : ids) lengths.push_back(static_cast<std::int64_t>(list.size()));
+  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  at::Tensor rectangle = at::zeros({static_cast<std::int64_t>(ids.size()), longest}, at::kLong);
+  auto rows = rectangle.accessor<std::int64_t, 2>();
+  for (std::size_t b = 0; b < ids.size(); ++b) {
+    for (std::size_t i = 0; i < ids[b].size(); ++i) {
+      rows[static_cast<std::int64_t>(b)][static_cast<std::int64_t>(i)] = ids[b][i];
+    }
+  }
+  return encoder.encode(rectangle.to(device), lengths);
+}
+
+}  // namespace
+
+FrozenPart vae_part(const ResolvedRecipe& recipe) {
+  return part(recipe, "vae", recipe.options.model.components.vae, "action_head.vae.model.",
+              vae_tensors(vae_config(recipe.options.model.preset), VaeParts::kEncoder));
+}
+
+std::int64_t vae_dim(ModelPreset preset) {
+  return vae_config(preset).dim;
+}
+
+FrozenPart image_part(const ResolvedRecipe& recipe) {
+  return part(recipe, "image_encoder", recipe.options.model.components.image_encoder,
+              "action_head.image_encoder.model.",
+              clip_tensors(clip_config(recipe.options.model.preset)));
+}
+
+FrozenPart text_part(const ResolvedRecipe& recipe, std::int64_t vocabulary) {
+  return part(recipe, "text_encoder", recipe.options.model.components.text_encoder,
+              "action_head.text_encoder.",
+              umt5_tensors(text_config(recipe.options.model.preset, vocabulary)));
+}
+
+std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
+                                              const FrozenPlacement& placement,
+                                              Log& log) {
+  const ModelPreset preset = recipe.options.model.preset;
+  const FrozenPart vae = vae_part(recipe);
+  say_loading(vae, log);
+  WanVae video(vae_config(preset), load_frozen(vae.model, vae.source, placement));
+  const FrozenPart image = image_part(recipe);
+  say_loading(image, log);
+  ClipTower clip(clip_config(preset), load_frozen(image.model, image.source, placement));
+  return std::make_unique<Encoders>(std::move(video), std::move(clip));
+}
+
+std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
+                                             const std::vector<std::string>& prompts,
+                                             const FrozenPlacement& placement,
+                                             Log& log) {
+  const std::string& path = recipe.options.model.components.tokenizer;
+  auto tokenizer = std::make_unique<Tokenizer>(path);
+  const FrozenPart text = text_part(recipe, tokenizer->vocabulary_size());
+  const Umt5Config config = text_config(recipe.options.model.preset, tokenizer->vocabulary_size());
+  require<DataError>(tokenizer->vocabulary_size() <= config.vocab,
+                     "joining {} and the text encoder: the tokenizer has {} pieces, the encoder {} "
+                     "rows. Fix: give the tokenizer that belongs to the encoder "
+                     "(model.components.tokenizer).",
+                     path, tokenizer->vocabulary_size(), config.vocab);
+  auto cache =
+      std::make_unique<TextCache>(TextCache::Options{.folder = recipe.text_cache,
+                                                     .weights = weights_key(text, placement),
+                                                     .width = config.dim},
+                                  *tokenizer, log);
+  if (!cache->missing(prompts).empty()) {
+    say_loading(text, log);
+    const Umt5Encoder encoder(config, load_frozen(text.model, text.source, placement));
+    cache->fill(prompts, [&](const std::vector<std::vector<std::int64_t>>& ids) {
+      return encode_ids(encoder, placement.device, ids);
+    });
+  }
+  return std::make_unique<PreparedText>(std::move(tokenizer), std::move(cache));
+}
+
+}  // namespace wam

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/wamtrain/recipe.h"
+#include "core/base/log.h"
+#include "core/train/dataset.h"
+#include "core/train/manifest.h"
+#include "models/frozen/frozen_weights.h"
+#include "models/wam/frozen_encoders.h"
+
+namespace wam {
+
+// One frozen network as the recipe asks for it: what its file must hold, where it is, and the name
+// that a DreamZero folder gives its tensors.
+struct FrozenPart {
+  std::string component;  // "vae", "image_encoder", "text_encoder"
+  std::string prefix;     // in a DreamZero folder: "action_head.vae.model."
+  FrozenModel model;
+  FrozenSource source;
+  std::string origin;  // the path, or "random"
+};
+
+// The three of them for the recipe's preset. `vocabulary` is the tokenizer's number of pieces, used
+// by the tiny presets; the real ones have their own.
+FrozenPart vae_part(const ResolvedRecipe& recipe);
+FrozenPart image_part(const ResolvedRecipe& recipe);
+FrozenPart text_part(const ResolvedRecipe& recipe, std::int64_t vocabulary);
+
+// Channels of the first level of the preset's VAE, as config.json wants it.
+std::int64_t vae_dim(ModelPreset preset);
+
+// VAE and CLIP tower on the device, ready for the model.
+std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
+                                              const FrozenPlacement& placement,
+                                              Log& log);
+
+// Embeddings of all prompts: from the cache, the missing ones computed by the text encoder, which
+// is loaded only then and released after.
+std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
+                                             const std::vector<std::string>& prompts,
+                                             const FrozenPlacement& placement,
+                                             Log& log);
+
+}  // namespace wam

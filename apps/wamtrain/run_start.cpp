@@ -1,0 +1,69 @@
+#include "apps/wamtrain/run_start.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/base/errors.h"
+#include "core/train/checkpoint_folder.h"
+#include "core/train/checkpoint_verify.h"
+
+namespace wam {
+namespace {
+
+std::unique_ptr<CheckpointReader> open_named(const std::filesystem::path& folder, Log& log) {
+  const CheckpointCheck check = verify_checkpoint(folder);
+  require<DataError>(check.ok(),
+                     "resuming from {}: {}\nFix: name another checkpoint, or set "
+                     "checkpoint.resume: auto, which takes the newest whole one of run.dir.",
+                     folder.string(), check.text());
+  log.info("resuming from " + folder.string());
+  return std::make_unique<CheckpointReader>(folder);
+}
+
+}  // namespace
+
+RunFolderLock::RunFolderLock(const std::filesystem::path& folder) {
+  const auto path = folder / "run.lock";
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  require<DeviceError>(descriptor_ >= 0, "opening {}: {}.", path.string(), std::strerror(errno));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  ::close(descriptor_);
+  throw ConfigError(
+      fmt::format("run.dir: another process is training in {}. Fix: stop it, or give "
+                  "this run a folder of its own.",
+                  folder.string()));
+}
+
+RunFolderLock::~RunFolderLock() {
+  ::close(descriptor_);
+}
+
+std::filesystem::path checkpoints_path(const ResolvedRecipe& recipe) {
+  return recipe.options.run.dir / "checkpoints";
+}
+
+std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& log) {
+  const std::string& resume = recipe.options.checkpoint.resume;
+  const CheckpointFolder checkpoints(checkpoints_path(recipe));
+  if (resume == "never") {
+    require<ConfigError>(!checkpoints.has_data(),
+                         "checkpoint.resume: never, but {} holds checkpoints. Fix: give the run "
+                         "another run.dir, or set checkpoint.resume: auto.",
+                         checkpoints.path().string());
+    return nullptr;
+  }
+  if (resume != "auto") return open_named(resume, log);
+  const Resumable found = find_resumable(checkpoints);
+  for (const auto& check : found.passed_over) {
+    log.warn(fmt::format("passing over {}: {}", check.folder.string(), check.text()));
+  }
+  if (!found.folder) return nullptr;
+  log.info("resuming from " + found.folder->string());
+  return std::make_unique<CheckpointReader>(*found.folder);
+}
+
+}  // namespace wam

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/wamtrain/recipe.h"
+#include "core/base/log.h"
+#include "core/train/checkpoint_reader.h"
+
+namespace wam {
+
+// Holds a run folder for one process: a second one that would write into it is refused. Released
+// with the object, and by the system when the process dies.
+class RunFolderLock {
+ public:
+  explicit RunFolderLock(const std::filesystem::path& folder);
+  ~RunFolderLock();
+  RunFolderLock(const RunFolderLock&) = delete;
+  RunFolderLock& operator=(const RunFolderLock&) = delete;
+  RunFolderLock(RunFolderLock&&) = delete;
+  RunFolderLock& operator=(RunFolderLock&&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+std::filesystem::path checkpoints_path(const ResolvedRecipe& recipe);
+
+// What checkpoint.resume makes the run go on from; null: a fresh start. What was passed over, and
+// why, goes to the log.
+// Errors: DataError when there are checkpoints and none can be used; ConfigError for `never` where
+// there are checkpoints.
+std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& log);
+
+}  // namespace wam

@@ -1,0 +1,276 @@
+#include "apps/wamtrain/runtime.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <c10/core/Device.h>
+
+#include "apps/wamtrain/datasets.h"
+#include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/run_identity.h"
+#include "apps/wamtrain/run_start.h"
+#include "apps/wamtrain/version.h"
+#include "core/base/errors.h"
+#include "core/base/format.h"
+#include "core/base/log.h"
+#include "core/cuda/device.h"
+#include "core/io/atomic_file.h"
+#include "core/train/checkpoint_writer.h"
+#include "core/train/loop.h"
+#include "core/train/run_folder.h"
+#include "data/loader/loader.h"
+#include "models/wam/memory.h"
+#include "models/wam/wam_model.h"
+#include "parallel/strategies/no_shard.h"
+
+namespace wam {
+namespace {
+
+// Names the generator of core/random in checkpoints; another one would draw other numbers.
+constexpr const char* kGenerator = "philox4x32-10";
+
+at::Device resolve_device(DeviceChoice choice) {
+  if (choice == DeviceChoice::kCpu) return at::kCPU;
+  if (choice == DeviceChoice::kAuto && !gpu_available()) return at::kCPU;
+  return at::Device(at::kCUDA, 0);
+}
+
+at::ScalarType compute_type(const ResolvedRecipe& recipe) {
+  return recipe.options.precision.compute == ComputeType::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+RecomputePolicy recompute_policy(RecomputeChoice choice) {
+  return choice == RecomputeChoice::kFull ? RecomputePolicy::kFull : RecomputePolicy::kNone;
+}
+
+// A run and everything it owns. Members stand in the order in which they are built; they go in the
+// opposite order.
+class Run {
+ public:
+  Run(const ResolvedRecipe& recipe, Log& log)
+      : recipe_(recipe), log_(log), device_(resolve_device(recipe.options.run.device)) {}
+
+  int train() {
+    prepare();
+    build_model();
+    start_from();
+    const LoopEnd end = loop();
+    writer_->wait();
+    say_end(end);
+    return 0;
+  }
+
+ private:
+  void prepare() {
+    prepare_device({.device = device_,
+                    .cpu_threads = static_cast<int>(recipe_.threads),
+                    .deterministic = recipe_.options.precision.deterministic});
+    log_.info(fmt::format("{}, recipe {} ({})", version_line(), recipe_.source, recipe_.hash()));
+    log_.info("device: " + describe_device(device_));
+    start_ = find_start(recipe_, log_);
+    write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
+    data_ = open_data(recipe_, start_ ? RunStart::kResumed : RunStart::kFresh, log_);
+    frozen_ = frozen_origins(recipe_);
+    const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
+    text_ = prepare_text(recipe_, prompts(), placement, log_);
+    encoders_ = load_encoders(recipe_, placement, log_);
+  }
+
+  [[nodiscard]] std::vector<std::string> prompts() const {
+    std::vector<std::string> all = data_.splits.training->prompts();
+    if (data_.splits.held_back) {
+      const auto more = data_.splits.held_back->prompts();
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }
+
+  void build_model() {
+    model_ = std::make_unique<WamModel>(
+        WamModel::Options{.config = recipe_.model.config,
+                          .compute_type = compute_type(recipe_),
+                          .device = device_,
+                          .recompute = recompute_policy(recipe_.options.memory.recompute),
+                          .deterministic = recipe_.options.precision.deterministic},
+        *encoders_);
+    log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
+                          with_commas(parameter_count(model_->units()))));
+    sharding_ = std::make_unique<NoShard>(
+        model_->units(),
+        NoShard::Options{.device = device_, .compute_type = compute_type(recipe_)});
+    const TrainSection& train = recipe_.train.options;
+    optimizer_ =
+        std::make_unique<AdamW>(*sharding_, AdamWOptions{.beta1 = train.betas[0],
+                                                         .beta2 = train.betas[1],
+                                                         .epsilon = train.epsilon,
+                                                         .weight_decay = train.weight_decay,
+                                                         .clip_norm = train.clip_norm});
+    writer_ = std::make_unique<CheckpointWriter>(
+        CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
+                                .keep = recipe_.options.checkpoint.keep},
+        sharding_->units().front().placement(), log_);
+  }
+
+  // Weights and position: of the checkpoint, or of a fresh run.
+  void start_from() {
+    const auto metrics = recipe_.options.run.dir / "metrics.jsonl";
+    if (start_) {
+      const RunState& saved = start_->manifest().run;
+      check_same_run(saved);
+      start_->restore(sharding_->units());
+      optimizer_->set_applied_updates(saved.applied_updates);
+      first_step_ = saved.step;
+      samples_seen_ = saved.data.samples_seen;
+      CheckpointFolder(checkpoints_path(recipe_)).set_aside_after(saved.step, [this](auto& line) {
+        log_.info(line);
+      });
+    } else {
+      fill_initial_weights(recipe_, *model_, sharding_->units(), log_);
+    }
+    sharding_->publish_weights();
+    cut_metrics(metrics, first_step_);
+    metrics_ = std::make_unique<MetricsFile>(metrics);
+    start_.reset();
+  }
+
+  void check_same_run(const RunState& saved) const {
+    const RunComparison compared = compare_run(saved, expected_run());
+    for (const auto& note : compared.notes) log_.info(note);
+    if (compared.refused.empty()) return;
+    throw ConfigError(fmt::format(
+        "resuming from step {}: this recipe is another run.\n  {}\nFix: undo the change, or give "
+        "the new run a run.dir of its own.",
+        saved.step, join(compared.refused, "\n  ")));
+  }
+
+  [[nodiscard]] ExpectedRun expected_run() const {
+    ExpectedRun expected;
+    expected.model = model_identity(recipe_.model.config, frozen_);
+    expected.data_fingerprint = data_.splits.training->fingerprint();
+    expected.seed = recipe_.options.run.seed;
+    expected.generator = kGenerator;
+    expected.global_batch = recipe_.train.options.global_batch;
+    expected.recipe_hash = recipe_.hash();
+    expected.threads = device_.is_cpu() ? recipe_.threads : 1;
+    return expected;
+  }
+
+  void save(std::int64_t step) {
+    const ExpectedRun self = expected_run();
+    RunState run;
+    run.step = step;
+    run.applied_updates = optimizer_->applied_updates();
+    run.data = {.samples_seen = loader_->samples_consumed(),
+                .epoch = static_cast<double>(loader_->samples_consumed()) /
+                         static_cast<double>(loader_->epoch_size()),
+                .fingerprint = self.data_fingerprint};
+    run.seed = self.seed;
+    run.generator = self.generator;
+    run.global_batch = self.global_batch;
+    run.threads = self.threads;
+    run.program = version_line();
+    run.recipe = recipe_.dump();
+    run.recipe_hash = self.recipe_hash;
+    run.model = self.model;
+    run.frozen = frozen_;
+    run.extra = export_facts_json(export_facts(recipe_, data_.statistics));
+    writer_->save(sharding_->units(), std::move(run));
+  }
+
+  void open_stream() {
+    const TrainSection& train = recipe_.train.options;
+    const DataSection& data = recipe_.options.data;
+    order_.emplace(data_.splits.training->member_sizes(), data_.splits.training->member_weights(),
+                   recipe_.options.run.seed);
+    LoaderOptions options;
+    options.plan.global_batch = static_cast<std::uint64_t>(train.global_batch);
+    options.plan.micro_batch = train.micro_batch;
+    options.plan.start = samples_seen_;
+    options.plan.repeat_batch = data.repeat_batch;
+    options.workers = recipe_.data.workers;
+    options.prefetch = data.prefetch;
+    options.memory = device_.is_cuda() ? HostMemory::kPinned : HostMemory::kPageable;
+    loader_ = std::make_unique<Loader>(*data_.splits.training, *order_, *text_, options);
+    if (recipe_.options.validate.every == 0) return;
+    const ValidateSection& validate = recipe_.options.validate;
+    validator_.emplace(
+        *data_.splits.held_back,
+        [this](const std::vector<Sample>& samples) { return collate(samples, *text_); },
+        ValidationOptions{.windows = validate.windows,
+                          .sampling_steps = validate.sampling_steps,
+                          .micro_batch = train.micro_batch,
+                          .seed = recipe_.options.run.seed,
+                          .shuffled = validate.shuffled});
+  }
+
+  LoopEnd loop() {
+    open_stream();
+    const StopSignal stop;
+    const LoopParts parts{.model = *model_,
+                          .sharding = *sharding_,
+                          .optimizer = *optimizer_,
+                          .source = *loader_,
+                          .metrics = *metrics_,
+                          .log = log_,
+                          .stop = stop,
+                          .validator = validator_ ? &*validator_ : nullptr,
+                          .save = [this](std::int64_t step) { save(step); }};
+    LoopOptions options;
+    options.steps = recipe_.train.options.steps;
+    options.global_batch = recipe_.train.options.global_batch;
+    options.log_every = recipe_.options.log.every;
+    options.checkpoint_every = recipe_.options.checkpoint.every;
+    options.validate_every = recipe_.options.validate.every;
+    options.max_nonfinite = recipe_.train.options.max_nonfinite;
+    options.seed = recipe_.options.run.seed;
+    options.run_folder = recipe_.options.run.dir;
+    options.schedule = recipe_.train.make_schedule();
+    if (first_step_ >= options.steps && first_step_ > 0) {
+      log_.info(
+          fmt::format("step {} of {} is done already: nothing left to train. To go on, raise "
+                      "train.steps.",
+                      first_step_, options.steps));
+    }
+    return run_loop(parts, options, first_step_);
+  }
+
+  void say_end(LoopEnd end) const {
+    const std::string where = checkpoints_path(recipe_).string();
+    log_.info(end == LoopEnd::kFinished
+                  ? "finished; the last checkpoint is in " + where
+                  : "stopped; the same command goes on from the checkpoint in " + where);
+  }
+
+  const ResolvedRecipe& recipe_;
+  Log& log_;
+  at::Device device_;
+  std::unique_ptr<CheckpointReader> start_;  // until its content has been taken over
+  OpenedData data_;
+  std::vector<FrozenOrigin> frozen_;
+  std::unique_ptr<TextEmbeddings> text_;
+  std::unique_ptr<FrozenEncoders> encoders_;
+  std::unique_ptr<WamModel> model_;
+  std::unique_ptr<NoShard> sharding_;
+  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<CheckpointWriter> writer_;
+  std::optional<SampleOrder> order_;
+  std::unique_ptr<Loader> loader_;
+  std::optional<Validator> validator_;
+  std::int64_t first_step_ = 0;
+  std::uint64_t samples_seen_ = 0;
+};
+
+}  // namespace
+
+int run_training(const ResolvedRecipe& recipe) {
+  const auto& folder = recipe.options.run.dir;
+  std::filesystem::create_directories(folder);
+  const RunFolderLock lock(folder);
+  Log log({.console = true, .file = (folder / "log.txt").string()});
+  return Run(recipe, log).train();
+}
+
+}  // namespace wam
