@@ -1,5 +1,5 @@
-#include "test/e2e/cli/program.h"
 #include "test/e2e/cli/workplace.h"
+#include "test/e2e/support/program.h"
 #include "test/support/catch.h"
 
 // What a user sees who makes a mistake: what is wrong, where, how to mend it; exit code 2; within

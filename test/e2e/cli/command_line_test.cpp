@@ -1,4 +1,4 @@
-#include "test/e2e/cli/program.h"
+#include "test/e2e/support/program.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
 

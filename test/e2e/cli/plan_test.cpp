@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "test/e2e/cli/program.h"
 #include "test/e2e/cli/workplace.h"
+#include "test/e2e/support/program.h"
 #include "test/support/catch.h"
 
 using wam::test::run_wamtrain;

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "test/e2e/cli/program.h"
+#include "test/e2e/support/program.h"
 #include "test/support/temp_folder.h"
 
 namespace wam::test {
