@@ -122,6 +122,43 @@ TEST_CASE("A run that does not match its checkpoint is refused, each difference 
                                              "CPU not bit for bit"));
 }
 
+TEST_CASE("A data fingerprint in JSON is compared value by value") {
+  RunState saved = make_manifest().run;
+  saved.data.fingerprint = R"({"blocks":4,"datasets":[{"fps":10,"texts":"a"},{"fps":5}]})";
+  ExpectedRun run = expected_of(saved);
+  CHECK(compare_run(saved, run).refused.empty());
+
+  run.data_fingerprint = R"({"blocks":4,"datasets":[{"fps":20,"texts":"b"}]})";
+  const RunComparison found = compare_run(saved, run);
+
+  REQUIRE(found.refused.size() == 3);
+  CHECK(found.refused[0] == "data.datasets.0.fps: checkpoint 10, run 20");
+  CHECK(found.refused[1] == "data.datasets.0.texts: checkpoint \"a\", run \"b\"");
+  CHECK(found.refused[2] == "data.datasets.1.fps: checkpoint 5, run has no such value");
+}
+
+TEST_CASE("A changed recipe is noted with the values that changed, else with its hash") {
+  RunState saved = make_manifest().run;
+  saved.recipe =
+      "data:\n  datasets:\n    - path: a\n      weight: 1\n    - path: \"b: c\"\n  workers: 2\n"
+      "train:\n  steps: 40\n  betas: [0.9, 0.99]\nlog:\n  every: 1\n";
+  ExpectedRun run = expected_of(saved);
+  run.recipe_hash = "0012";
+  CHECK_THAT(compare_run(saved, run).notes.at(0), Catch::Contains("hash 0011 there, 0012 here"));
+
+  run.recipe =
+      "data:\n  datasets:\n    - path: a\n      weight: 2\n    - path: \"b: d\"\n"
+      "train:\n  steps: 80\n  betas: [0.9, 0.99]\nlog:\n  every: 1\n  color: red\n";
+  const RunComparison found = compare_run(saved, run);
+
+  CHECK(found.refused.empty());
+  REQUIRE(found.notes.size() == 1);
+  CHECK_THAT(found.notes[0],
+             Catch::Contains("(data.datasets.0.weight: 1 -> 2; data.datasets.1.path: \"b: c\" -> "
+                             "\"b: d\"; data.workers: 2 -> none; train.steps: 40 -> 80; "
+                             "log.color: none -> red)"));
+}
+
 TEST_CASE("A unit with other tensors, layout or arrays is named") {
   const UnitSpec saved_spec =
       make_unit("head", {{.name = "w", .shape = {3, 64}}, {.name = "b", .shape = {3}}});

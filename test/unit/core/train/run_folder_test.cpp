@@ -23,6 +23,24 @@ TEST_CASE("metrics.jsonl is cut back to the checkpoint's step") {
   CHECK(cut_metrics(path, 2).removed == 0);
 }
 
+TEST_CASE("Validation windows of steps after the checkpoint are removed with their metrics") {
+  const test::TempFolder temp;
+  const auto folder = temp.path() / "validation";
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"step_00000002.json", "step_00000003.json", "step_100000000.json",
+                           "step_00000003.txt", "step_x.json"}) {
+    write_file_atomically(folder / name, "{}");
+  }
+
+  CHECK(cut_metrics(temp.path() / "metrics.jsonl", 2).validations_removed == 2);
+
+  CHECK(std::filesystem::exists(folder / "step_00000002.json"));
+  CHECK_FALSE(std::filesystem::exists(folder / "step_00000003.json"));
+  CHECK_FALSE(std::filesystem::exists(folder / "step_100000000.json"));
+  CHECK(std::filesystem::exists(folder / "step_00000003.txt"));
+  CHECK(std::filesystem::exists(folder / "step_x.json"));
+}
+
 TEST_CASE("A last line that was cut off in writing goes; one before it is an error") {
   const test::TempFolder temp;
   const auto path = temp.path() / "metrics.jsonl";

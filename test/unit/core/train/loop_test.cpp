@@ -1,0 +1,198 @@
+#include "core/train/loop.h"
+
+#include <cmath>
+#include <csignal>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/errors.h"
+#include "test/support/catch.h"
+#include "test/support/temp_folder.h"
+#include "test/unit/core/train/fake_training.h"
+
+using nlohmann::json;
+using wam::test::FakeRun;
+using wam::test::TempFolder;
+
+namespace {
+
+// Finishes; the metrics as JSON.
+std::vector<json> metrics_of(FakeRun& run) {
+  CHECK(run.run() == wam::LoopEnd::kFinished);
+  std::vector<json> out;
+  for (const auto& line : run.lines()) out.push_back(json::parse(line));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("loop: a micro-batch of any size gives the same steps, uneven ones weighted by size") {
+  const TempFolder whole_folder;
+  FakeRun whole(whole_folder.path(), 8, 8);
+  const auto expected = metrics_of(whole);
+  REQUIRE(expected.size() == 6);
+  REQUIRE(whole.weights()[2] != 0);
+  for (const std::int64_t micro : {1, 3, 5}) {
+    INFO("micro-batch " << micro);
+    const TempFolder folder;
+    FakeRun run(folder.path(), 8, micro);
+
+    const auto found = metrics_of(run);
+
+    for (std::size_t i = 0; i < 6; ++i) {
+      // Sums of a few dozen float32 numbers in another order.
+      for (const char* key : {"loss", "video_loss", "action_loss", "grad_norm"}) {
+        CHECK(found[i][key].get<double>() == Approx(expected[i][key].get<double>()).epsilon(1e-5));
+      }
+      CHECK(found[i]["samples_seen"] == expected[i]["samples_seen"]);
+    }
+    for (std::size_t i = 0; i < run.weights().size(); ++i) {
+      CHECK(run.weights()[i] == Approx(whole.weights()[i]).margin(1e-5));
+    }
+  }
+}
+
+TEST_CASE("loop: the loss is the mean over the batch, and it falls") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 3);
+  run.options.steps = 40;
+  run.options.schedule.total_steps = 1000;
+
+  const auto metrics = metrics_of(run);
+
+  // Weights are 0 at the first step: the mean of |x(s)|^2 over samples 0 to 3.
+  double expected = 0;
+  for (int s = 0; s < 4; ++s) {
+    for (int i = 0; i < 6; ++i) expected += std::pow(1 + std::sin(0.37 * i + 1.31 * s), 2) / 4;
+  }
+  CHECK(metrics[0]["loss"].get<double>() == Approx(expected).epsilon(1e-6));
+  CHECK(metrics[39]["loss"].get<double>() < 0.6 * metrics[0]["loss"].get<double>());
+}
+
+TEST_CASE("loop: every step has a line with these keys") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 8, 8);
+
+  const auto metrics = metrics_of(run);
+
+  const std::vector<std::string> keys{
+      "action_loss", "data_wait_s",       "epoch",         "grad_norm",    "learning_rate",
+      "loss",        "peak_memory_bytes", "samples_per_s", "samples_seen", "step",
+      "step_s",      "video_loss"};
+  for (std::size_t i = 0; i < 6; ++i) {
+    std::vector<std::string> found;
+    for (const auto& [key, value] : metrics[i].items()) found.push_back(key);
+    CHECK(found == keys);
+    CHECK(metrics[i]["step"] == i + 1);
+    CHECK(metrics[i]["samples_seen"] == 8 * (i + 1));
+    CHECK(metrics[i]["epoch"].get<double>() == Approx(8.0 * static_cast<double>(i + 1) / 20));
+    CHECK(metrics[i]["learning_rate"] == run.options.schedule.rate(static_cast<std::int64_t>(i)));
+    CHECK(metrics[i]["step_s"].get<double>() > 0);
+    CHECK(metrics[i]["samples_per_s"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("loop: saves every n steps and at the end, each step once") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+  run.options.checkpoint_every = 4;
+  metrics_of(run);
+  CHECK(run.saved == std::vector<std::int64_t>{4, 6});
+
+  const TempFolder even_folder;
+  FakeRun even(even_folder.path(), 4, 4);
+  even.options.checkpoint_every = 3;
+  metrics_of(even);
+  CHECK(even.saved == std::vector<std::int64_t>{3, 6});
+}
+
+TEST_CASE("loop: without steps the first checkpoint is written, and nothing else") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+  run.options.steps = 0;
+
+  CHECK(run.run() == wam::LoopEnd::kFinished);
+
+  CHECK(run.saved == std::vector<std::int64_t>{0});
+  CHECK(run.lines().empty());
+}
+
+TEST_CASE("loop: a finished run that starts again saves nothing") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+
+  CHECK(run.run(6) == wam::LoopEnd::kFinished);
+
+  CHECK(run.saved.empty());
+}
+
+TEST_CASE("loop: a stop request ends it after the step in hand, with a checkpoint") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 2);
+  // In the first micro-batch of step 3.
+  run.model.on_sample = [](std::uint64_t ordinal) {
+    if (ordinal == 8) std::raise(SIGTERM);
+  };
+
+  CHECK(run.run() == wam::LoopEnd::kStopped);
+
+  CHECK(run.lines().size() == 3);
+  CHECK(run.saved == std::vector<std::int64_t>{3});
+  CHECK_THAT(run.log_text(), Catch::Contains("SIGTERM received: saving after step 3 and leaving"));
+}
+
+TEST_CASE("loop: a stop request in the last step is a finished run") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+  run.model.on_sample = [](std::uint64_t ordinal) {
+    if (ordinal == 20) std::raise(SIGINT);
+  };
+
+  CHECK(run.run() == wam::LoopEnd::kFinished);
+
+  CHECK(run.saved == std::vector<std::int64_t>{6});
+}
+
+TEST_CASE("loop: a gradient that is not finite skips the update; step, data and rate go on") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 2);
+  run.model.bad_ordinals = {6};  // step 2
+  std::vector<std::string> states;
+  run.options.checkpoint_every = 1;
+  run.on_save = [&] { states.push_back(run.state()); };
+
+  const auto metrics = metrics_of(run);
+
+  REQUIRE(metrics.size() == 6);
+  CHECK((states[1] == states[0]));
+  CHECK_FALSE((states[2] == states[1]));
+  CHECK(run.optimizer.applied_updates() == 5);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(metrics[i]["samples_seen"] == 4 * (i + 1));
+    CHECK(metrics[i]["learning_rate"] == run.options.schedule.rate(static_cast<std::int64_t>(i)));
+    CHECK(metrics[i].contains("skipped") == (i == 1));
+  }
+  CHECK(metrics[1]["grad_norm"] == "inf");
+  CHECK(metrics[1]["samples"] == json({"0/7/4", "0/7/5", "0/7/6", "0/7/7"}));
+  CHECK_THAT(run.log_text(),
+             Catch::Contains("step 2: the gradient norm is inf") &&
+                 Catch::Contains("the update was skipped. First not finite: the gradient of unit "
+                                 "unit, tensor b."));
+}
+
+TEST_CASE("loop: stops after so many skipped updates in a row") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+  run.options.steps = 20;
+  run.options.max_nonfinite = 3;
+  run.options.checkpoint_every = 1;
+  run.model.bad_ordinals = {0, 4, 12, 20, 24, 28};  // steps 1 2, 4, and 6 7 8
+
+  CHECK_THROWS_WITH(run.run(),
+                    Catch::Contains("3 updates in a row were not finite, the last at step 8") &&
+                        Catch::Contains("the gradient of unit unit, tensor b") &&
+                        Catch::Contains("train.max_nonfinite is 3. Fix: ") &&
+                        Catch::Contains("resume from a checkpoint before step 6"));
+  CHECK(run.lines().size() == 8);
+  CHECK(run.saved.back() == 7);
+}

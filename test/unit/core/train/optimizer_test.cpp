@@ -1,0 +1,282 @@
+#include "core/train/optimizer.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/zeros.h>
+
+#include "core/random/counter.h"
+#include "parallel/strategies/no_shard.h"
+#include "test/support/catch.h"
+
+using wam::AdamW;
+using wam::AdamWOptions;
+using wam::make_unit;
+using wam::NoShard;
+using wam::Unit;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Sizes that fill a vector register, that do not, and that leave padding; one tensor frozen.
+std::vector<wam::UnitSpec> make_specs() {
+  return {make_unit("blocks.0", {{.name = "w", .shape = {11, 13}},
+                                 {.name = "frozen", .shape = {70}, .trainable = false},
+                                 {.name = "bias", .shape = {13}, .decayed = false}}),
+          make_unit("head", {{.name = "h", .shape = {64, 3}},
+                             {.name = "scale", .shape = {}, .decayed = false}})};
+}
+
+// A number in [-1, 1) for (what, element).
+double draw(std::uint64_t what, std::int64_t i) {
+  const wam::CounterStream stream(1, wam::Purpose::kInitialise, what);
+  return 2 * stream.uniform_double(static_cast<std::uint64_t>(i)) - 1;
+}
+
+template <class Fill>
+void fill(at::Tensor flat, const Fill& value_of) {
+  for (std::int64_t i = 0; i < flat.numel(); ++i) flat[i].fill_(value_of(i));
+}
+
+class Setup {
+ public:
+  explicit Setup(const AdamWOptions& options)
+      : sharding(make_specs(), {.compute_type = at::kFloat, .state_type = at::kDouble}) {
+    for (Unit& unit : sharding.units()) {
+      for_each_value(unit, [&](const std::string& key, std::int64_t i) {
+        unit.state("master")[i].fill_(draw(0, i));
+        values[key] = draw(0, i);
+      });
+    }
+    optimizer = std::make_unique<AdamW>(sharding, options);
+  }
+
+  // The gradient of step `step`, times `size`.
+  void set_gradients(std::uint64_t step, double size) {
+    sharding.begin_step();
+    for (Unit& unit : sharding.units()) {
+      for_each_value(unit, [&](const std::string&, std::int64_t i) {
+        unit.gradient()[i].fill_(size * draw(step + 1, i));
+      });
+    }
+  }
+
+  // Calls visit("unit/index", index) for every trainable element that is no padding.
+  template <class Visit>
+  static void for_each_value(Unit& unit, const Visit& visit) {
+    for (const auto& tensor : unit.spec().tensors) {
+      if (!tensor.trainable) continue;
+      for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.numel(); ++i) {
+        visit(unit.spec().name + "/" + std::to_string(i), i);
+      }
+    }
+  }
+
+  NoShard sharding;
+  std::unique_ptr<AdamW> optimizer;
+  std::map<std::string, double> values;  // by unit and index, at the start
+};
+
+// AdamW written down once more, from the paper: one number at a time, in double.
+struct PlainAdamW {
+  AdamWOptions options;
+  std::map<std::string, double> value, m, v;
+  int count = 0;
+
+  void step(double rate,
+            const std::map<std::string, double>& gradient,
+            const std::map<std::string, bool>& decayed) {
+    double square_sum = 0;
+    for (const auto& [key, g] : gradient) square_sum += g * g;
+    const double norm = std::sqrt(square_sum);
+    const double clip = options.clip_norm;
+    const double factor = clip > 0 && norm + 1e-6 > clip ? clip / (norm + 1e-6) : 1;
+    ++count;
+    for (const auto& [key, raw] : gradient) {
+      const double g = raw * factor;
+      if (decayed.at(key)) value[key] *= 1 - rate * options.weight_decay;
+      m[key] = options.beta1 * m[key] + (1 - options.beta1) * g;
+      v[key] = options.beta2 * v[key] + (1 - options.beta2) * g * g;
+      const double m_hat = m[key] / (1 - std::pow(options.beta1, count));
+      const double v_hat = v[key] / (1 - std::pow(options.beta2, count));
+      value[key] -= rate * m_hat / (std::sqrt(v_hat) + options.epsilon);
+    }
+  }
+};
+
+std::map<std::string, bool> decayed_values(NoShard& sharding) {
+  std::map<std::string, bool> out;
+  for (Unit& unit : sharding.units()) {
+    for (const auto& tensor : unit.spec().tensors) {
+      for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.numel(); ++i) {
+        if (tensor.trainable) out[unit.spec().name + "/" + std::to_string(i)] = tensor.decayed;
+      }
+    }
+  }
+  return out;
+}
+
+std::map<std::string, double> values_of(NoShard& sharding, const char* array) {
+  std::map<std::string, double> out;
+  for (Unit& unit : sharding.units()) {
+    const at::Tensor& flat = std::string(array) == "gradient" ? unit.gradient() : unit.state(array);
+    Setup::for_each_value(
+        unit, [&](const std::string& key, std::int64_t i) { out[key] = flat[i].item<double>(); });
+  }
+  return out;
+}
+
+double largest_difference(const std::map<std::string, double>& a,
+                          const std::map<std::string, double>& b) {
+  double largest = 0;
+  REQUIRE(a.size() == b.size());
+  for (const auto& [key, value] : a) largest = std::max(largest, std::abs(value - b.at(key)));
+  return largest;
+}
+
+std::string state_bytes(NoShard& sharding) {
+  std::string out;
+  for (Unit& unit : sharding.units()) {
+    for (const auto& [array, state] : unit.states()) {
+      out.append(static_cast<const char*>(state.const_data_ptr()), state.nbytes());
+    }
+    out.append(static_cast<const char*>(unit.compute().const_data_ptr()), unit.compute().nbytes());
+  }
+  return out;
+}
+
+// Five steps of both; the largest difference of weights and moments.
+double difference_after_five(const AdamWOptions& options, double gradient_size) {
+  Setup setup(options);
+  PlainAdamW plain;
+  plain.options = options;
+  plain.value = setup.values;
+  const auto decayed = decayed_values(setup.sharding);
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const double rate = 0.01 * static_cast<double>(step + 1);
+    setup.set_gradients(step, gradient_size);
+    plain.step(rate, values_of(setup.sharding, "gradient"), decayed);
+    setup.optimizer->step(rate);
+  }
+  return std::max({largest_difference(values_of(setup.sharding, "master"), plain.value),
+                   largest_difference(values_of(setup.sharding, "exp_avg"), plain.m),
+                   largest_difference(values_of(setup.sharding, "exp_avg_sq"), plain.v)});
+}
+
+}  // namespace
+
+TEST_CASE("AdamW: decay groups and bias correction as the paper has them") {
+  // Heavy decay, so that a tensor in the wrong group shows.
+  CHECK(difference_after_five({.weight_decay = 0.5, .clip_norm = 0}, 1) < 1e-13);
+  CHECK(difference_after_five({.beta1 = 0.5, .beta2 = 0.7, .epsilon = 0.1, .clip_norm = 0}, 1) <
+        1e-13);
+}
+
+TEST_CASE("AdamW: clips by the global norm over all units") {
+  // The factor is rounded to float32: half a unit in the last place, 6e-8, of values near 1.
+  CHECK(difference_after_five({.weight_decay = 0.5, .clip_norm = 1}, 1) < 2e-7);
+  // A norm below the limit is left alone.
+  CHECK(difference_after_five({.weight_decay = 0.5, .clip_norm = 1}, 1e-3) < 1e-13);
+}
+
+TEST_CASE("AdamW: reports the norm before clipping, and the share of each unit") {
+  Setup setup({.clip_norm = 0.1});
+  setup.set_gradients(0, 2);
+  double first = 0;
+  double second = 0;
+  for (const auto& [key, g] : values_of(setup.sharding, "gradient")) {
+    (key.starts_with("blocks.0") ? first : second) += g * g;
+  }
+
+  const auto update = setup.optimizer->step(0.1);
+
+  CHECK(update.grad_norm.item<double>() == Approx(std::sqrt(first + second)).epsilon(1e-12));
+  CHECK(update.unit_square_sums[0].item<double>() == Approx(first).epsilon(1e-12));
+  CHECK(update.unit_square_sums[1].item<double>() == Approx(second).epsilon(1e-12));
+  CHECK(update.skipped.item<float>() == 0);
+}
+
+TEST_CASE("AdamW: publishes rounded weights; padding and frozen tensors stay as they were") {
+  Setup setup({});
+  Unit& unit = setup.sharding.units()[0];
+  unit.weight(unit.spec().index_of("frozen")).fill_(5);
+  setup.set_gradients(0, 1);
+
+  setup.optimizer->step(0.1);
+
+  const auto w = unit.weight(unit.spec().index_of("w"));
+  CHECK(w.equal(unit.state("master").narrow(0, 0, 143).view({11, 13}).to(at::kFloat)));
+  CHECK(unit.weight(unit.spec().index_of("frozen")).eq(5).all().item<bool>());
+  CHECK(unit.state("master").narrow(0, 143, 192 - 143).eq(0).all().item<bool>());
+}
+
+TEST_CASE("AdamW: an update that is not finite leaves no trace") {
+  for (const double bad : {kInf, -kInf, std::nan("")}) {
+    Setup setup({});
+    Setup undisturbed({});
+    for (Setup* each : {&setup, &undisturbed}) {
+      each->set_gradients(0, 1);
+      each->optimizer->step(0.1);
+    }
+    const std::string before = state_bytes(setup.sharding);
+    setup.set_gradients(1, 1);
+    setup.sharding.units()[1].gradient()[7].fill_(bad);
+
+    const auto update = setup.optimizer->step(0.1);
+
+    CHECK(update.skipped.item<float>() == 1);
+    CHECK_FALSE(std::isfinite(update.grad_norm.item<double>()));
+    CHECK((state_bytes(setup.sharding) == before));
+    CHECK(setup.optimizer->applied_updates() == 1);
+
+    for (Setup* each : {&setup, &undisturbed}) {
+      each->set_gradients(2, 1);
+      each->optimizer->step(0.1);
+    }
+    CHECK((state_bytes(setup.sharding) == state_bytes(undisturbed.sharding)));
+    CHECK(setup.optimizer->applied_updates() == 2);
+  }
+}
+
+TEST_CASE("AdamW: the count of applied updates can be put back") {
+  Setup setup({});
+  Setup resumed({});
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    setup.set_gradients(step, 1);
+    setup.optimizer->step(0.1);
+  }
+  for (std::size_t u = 0; u < 2; ++u) {
+    for (auto& [array, state] : resumed.sharding.units()[u].states()) {
+      state.copy_(setup.sharding.units()[u].state(array));
+    }
+  }
+  resumed.optimizer->set_applied_updates(setup.optimizer->applied_updates());
+
+  for (Setup* each : {&setup, &resumed}) {
+    each->set_gradients(3, 1);
+    each->optimizer->step(0.1);
+  }
+
+  CHECK((state_bytes(setup.sharding) == state_bytes(resumed.sharding)));
+}
+
+TEST_CASE("non-finite values are named by unit and tensor, the first of the backward first") {
+  Setup setup({});
+  setup.set_gradients(0, 1);
+  CHECK(name_nonfinite(setup.sharding) == "no weight and no gradient of this rank");
+
+  setup.sharding.units()[0].gradient()[192 + 3].fill_(kInf);
+  CHECK(name_nonfinite(setup.sharding) == "the gradient of unit blocks.0, tensor bias");
+
+  // Backward goes from the head to the first block.
+  setup.sharding.units()[1].gradient()[0].fill_(std::nan(""));
+  CHECK(name_nonfinite(setup.sharding) == "the gradient of unit head, tensor h");
+
+  setup.sharding.units()[1].state("master")[192].fill_(kInf);
+  CHECK(name_nonfinite(setup.sharding) == "the weights of unit head, tensor scale");
+}
