@@ -1,9 +1,11 @@
 #include "core/train/run_folder.h"
 
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -21,10 +23,39 @@ std::optional<std::int64_t> step_of(std::string_view line) {
   return json["step"].get<std::int64_t>();
 }
 
+// The step that a record of validation windows is of.
+std::optional<std::int64_t> step_of_file(const std::filesystem::path& path) {
+  constexpr std::string_view kBegin = "step_";
+  const std::string stem = path.stem().string();
+  if (path.extension() != ".json" || !stem.starts_with(kBegin)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* last = stem.data() + stem.size();
+  const auto [end, code] = std::from_chars(stem.data() + kBegin.size(), last, step);
+  return code == std::errc() && end == last ? std::optional(step) : std::nullopt;
+}
+
+std::int64_t cut_validations(const std::filesystem::path& folder, std::int64_t step) {
+  std::vector<std::filesystem::path> later;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (step_of_file(entry.path()).value_or(step) > step) later.push_back(entry.path());
+  }
+  for (const auto& path : later) {
+    std::error_code error;
+    std::filesystem::remove(path, error);
+    require<DeviceError>(!error,
+                         "going back to step {}: removing {}: {}. Fix: make it removable, or move "
+                         "it away.",
+                         step, path.string(), error.message());
+  }
+  return static_cast<std::int64_t>(later.size());
+}
+
 }  // namespace
 
 MetricsCut cut_metrics(const std::filesystem::path& path, std::int64_t step) {
   MetricsCut cut;
+  cut.validations_removed = cut_validations(path.parent_path() / "validation", step);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return cut;
   const std::string text = read_file(path);
