@@ -27,8 +27,11 @@ void CheckpointReader::check_files() const {
   for (const ManifestFile& f : manifest_.files) {
     std::error_code error;
     const std::uintmax_t bytes = std::filesystem::file_size(folder_ / f.name, error);
-    require<DataError>(!error, "opening the checkpoint {}: {} cannot be opened ({}).",
-                       folder_.string(), f.name, error.message());
+    require<DataError>(
+        !error,
+        "opening the checkpoint {}: {} cannot be opened ({}). Fix: put the file back, or "
+        "use an older checkpoint.",
+        folder_.string(), f.name, error.message());
     require<DataError>(bytes == f.bytes,
                        "opening the checkpoint {}: {} has {} bytes, expected {}. Fix: use an older "
                        "checkpoint.",
@@ -36,9 +39,11 @@ void CheckpointReader::check_files() const {
   }
   for (const ManifestUnit& unit : manifest_.units) {
     for (const HeldRange& held : unit.held) {
-      require<DataError>(held.holder < manifest_.files.size(),
-                         "opening the checkpoint {}: unit {} names file {} of {}.",
-                         folder_.string(), unit.name, held.holder, manifest_.files.size());
+      require<DataError>(
+          held.holder < manifest_.files.size(),
+          "opening the checkpoint {}: unit {} names file {} of {}. Fix: use an older "
+          "checkpoint.",
+          folder_.string(), unit.name, held.holder, manifest_.files.size());
     }
   }
 }
