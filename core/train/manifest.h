@@ -45,7 +45,7 @@ struct FrozenOrigin {
 struct DataPosition {
   std::uint64_t samples_seen = 0;  // by the whole run, in complete steps
   double epoch = 0;
-  std::string fingerprint;  // Dataset::fingerprint()
+  std::string fingerprint;  // Dataset::fingerprint(): JSON of what decides, or any text
 
   bool operator==(const DataPosition&) const = default;
 };
@@ -103,6 +103,7 @@ struct ExpectedRun {
   std::string generator;
   std::int64_t global_batch = 0;
   std::string recipe_hash;
+  std::string recipe;  // resolved, as text: changed values are named; empty: only the hashes are
   std::int64_t world_size = 1;
   std::int64_t threads = 1;
 };

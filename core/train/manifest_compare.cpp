@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/errors.h"
+#include "core/base/names.h"
 #include "core/train/manifest.h"
+#include "core/train/recipe_changes.h"
 
 namespace wam {
 namespace {
@@ -40,34 +42,30 @@ void compare_arrays(const ManifestUnit& saved,
   }
 }
 
-// One line per leaf that differs, "key: checkpoint a, run b".
-void compare_json(const std::string& saved_text,
-                  const std::string& wanted_text,
+// One line per leaf that differs, "what.key: checkpoint a, run b".
+void compare_json(const std::string& what,
+                  const Json& saved,
+                  const Json& wanted,
                   std::vector<std::string>& out) {
-  const Json saved = Json::parse(saved_text, nullptr, false);
-  const Json wanted = Json::parse(wanted_text, nullptr, false);
-  require<InvariantError>(saved.is_object() && wanted.is_object(),
-                          "a model description is not a JSON object: {} or {}", saved_text,
-                          wanted_text);
   const Json a = saved.flatten();
   const Json b = wanted.flatten();
-  const auto key_of = [](std::string pointer) {
+  const auto key_of = [&](std::string pointer) {
     std::replace(pointer.begin(), pointer.end(), '/', '.');
-    return pointer;
+    return what + pointer;
   };
   for (const auto& [pointer, value] : a.items()) {
     if (!b.contains(pointer)) {
-      out.push_back(fmt::format("model{}: checkpoint {}, run has no such value", key_of(pointer),
-                                value.dump()));
+      out.push_back(
+          fmt::format("{}: checkpoint {}, run has no such value", key_of(pointer), value.dump()));
     } else if (b.at(pointer) != value) {
-      out.push_back(fmt::format("model{}: checkpoint {}, run {}", key_of(pointer), value.dump(),
+      out.push_back(fmt::format("{}: checkpoint {}, run {}", key_of(pointer), value.dump(),
                                 b.at(pointer).dump()));
     }
   }
   for (const auto& [pointer, value] : b.items()) {
     if (!a.contains(pointer)) {
-      out.push_back(fmt::format("model{}: checkpoint has no such value, run {}", key_of(pointer),
-                                value.dump()));
+      out.push_back(
+          fmt::format("{}: checkpoint has no such value, run {}", key_of(pointer), value.dump()));
     }
   }
 }
@@ -78,6 +76,43 @@ void compare_value(const char* what,
                    const T& wanted,
                    std::vector<std::string>& out) {
   if (saved != wanted) out.push_back(fmt::format("{}: checkpoint {}, run {}", what, saved, wanted));
+}
+
+void compare_model(const std::string& saved_text,
+                   const std::string& wanted_text,
+                   std::vector<std::string>& out) {
+  const Json saved = Json::parse(saved_text, nullptr, false);
+  const Json wanted = Json::parse(wanted_text, nullptr, false);
+  require<InvariantError>(saved.is_object() && wanted.is_object(),
+                          "a model description is not a JSON object: {} or {}", saved_text,
+                          wanted_text);
+  compare_json("model", saved, wanted, out);
+}
+
+// A dataset may say what it is in JSON, so that what differs has a name.
+void compare_data(const std::string& saved_text,
+                  const std::string& wanted_text,
+                  std::vector<std::string>& out) {
+  const Json saved = Json::parse(saved_text, nullptr, false);
+  const Json wanted = Json::parse(wanted_text, nullptr, false);
+  if (saved.is_structured() && wanted.is_structured()) {
+    compare_json("data", saved, wanted, out);
+  } else {
+    compare_value("data fingerprint", saved_text, wanted_text, out);
+  }
+}
+
+// Empty when the recipes are the same.
+std::string recipe_note(const RunState& saved, const ExpectedRun& expected) {
+  if (saved.recipe_hash == expected.recipe_hash) return {};
+  const auto changes = expected.recipe.empty() ? std::vector<std::string>()
+                                               : recipe_changes(saved.recipe, expected.recipe);
+  const std::string what = changes.empty() ? fmt::format("hash {} there, {} here",
+                                                         saved.recipe_hash, expected.recipe_hash)
+                                           : join(changes, "; ");
+  return fmt::format(
+      "the recipe is not the checkpoint's ({}); model, data, seed and global batch are the same",
+      what);
 }
 
 }  // namespace
@@ -108,16 +143,13 @@ std::vector<std::string> unit_differences(const ManifestUnit& saved, const UnitS
 
 RunComparison compare_run(const RunState& saved, const ExpectedRun& expected) {
   RunComparison out;
-  compare_json(saved.model, expected.model, out.refused);
-  compare_value("data fingerprint", saved.data.fingerprint, expected.data_fingerprint, out.refused);
+  compare_model(saved.model, expected.model, out.refused);
+  compare_data(saved.data.fingerprint, expected.data_fingerprint, out.refused);
   compare_value("run.seed", saved.seed, expected.seed, out.refused);
   compare_value("random generator", saved.generator, expected.generator, out.refused);
   compare_value("train.global_batch", saved.global_batch, expected.global_batch, out.refused);
-  if (saved.recipe_hash != expected.recipe_hash) {
-    out.notes.push_back(fmt::format(
-        "the recipe is not the checkpoint's (hash {} there, {} here); model, data, seed and global "
-        "batch are the same",
-        saved.recipe_hash, expected.recipe_hash));
+  if (const std::string note = recipe_note(saved, expected); !note.empty()) {
+    out.notes.push_back(note);
   }
   if (saved.world_size != expected.world_size) {
     out.notes.push_back(fmt::format(

@@ -39,6 +39,7 @@ ExpectedRun expected_of(const RunState& run) {
           .generator = run.generator,
           .global_batch = run.global_batch,
           .recipe_hash = run.recipe_hash,
+          .recipe = {},
           .world_size = run.world_size,
           .threads = run.threads};
 }
