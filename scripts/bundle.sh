@@ -32,7 +32,7 @@ for program in "$out"/bin/*; do
   ldd "$program" | awk '$3 ~ /^\// {print $3}'
 done | sort -u | while read -r library; do
   case $library in
-    "$deps"/*|/usr/local/cuda*|*/libc.so*|*/libm.so*|*/libdl.so*|*/librt.so*|*/libpthread.so*) ;;
+    "$deps"/*|/usr/local/cuda*|*/libc.so*|*/libm.so*|*/libdl.so*|*/librt.so*|*/libpthread.so*|*/libutil.so*) ;;
     *libstdc++*|*libgcc_s*|*ld-linux*|*libcuda.so*|*libnccl*|*libcudnn*) ;;
     *) cp -L "$library" "$out/lib/" ;;
   esac

@@ -69,6 +69,21 @@ void add_plan(CLI::App& app, Action& action) {
   });
 }
 
+void add_bench(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("bench", "Time forward and backward on random values");
+  const auto arguments = std::make_shared<BenchArguments>();
+  const auto json = std::make_shared<bool>(false);
+  add_recipe_arguments(command, arguments->recipe);
+  command.add_option("--steps", arguments->steps, "Timed steps, after three others")
+      ->capture_default_str();
+  command.add_flag("--json", *json, "One JSON object, for scripts");
+  command.callback([&action, arguments, json] {
+    action = [=] {
+      return bench_command(*arguments, *json ? OutputFormat::kJson : OutputFormat::kText);
+    };
+  });
+}
+
 void add_sample(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("sample", "Write the sample world, a small robot dataset");
   const auto arguments = std::make_shared<SampleArguments>();
@@ -144,6 +159,7 @@ int run_command_line(int argc, char** argv) {
   Action action;
   add_train(app, action);
   add_plan(app, action);
+  add_bench(app, action);
   add_sample(app, action);
   add_export(app, action);
   add_verify(app, action);

@@ -22,6 +22,13 @@ int train_command(const RecipeArguments& arguments);
 // Prints what a run would be and need. Allocates no tensor, touches no GPU.
 int plan_command(const RecipeArguments& arguments, OutputFormat format);
 
+// Times the transformer's forward and backward on random values: no dataset, no optimizer state.
+struct BenchArguments {
+  RecipeArguments recipe;
+  std::int64_t steps = 10;
+};
+int bench_command(const BenchArguments& arguments, OutputFormat format);
+
 // Writes the sample world of data/sample_world.
 struct SampleArguments {
   std::filesystem::path out;

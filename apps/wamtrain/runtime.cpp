@@ -4,11 +4,10 @@
 #include <memory>
 #include <optional>
 
-#include <c10/core/Device.h>
-
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_identity.h"
 #include "apps/wamtrain/run_start.h"
 #include "apps/wamtrain/version.h"
@@ -31,26 +30,12 @@ namespace {
 // Names the generator of core/random in checkpoints; another one would draw other numbers.
 constexpr const char* kGenerator = "philox4x32-10";
 
-at::Device resolve_device(DeviceChoice choice) {
-  if (choice == DeviceChoice::kCpu) return at::kCPU;
-  if (choice == DeviceChoice::kAuto && !gpu_available()) return at::kCPU;
-  return at::Device(at::kCUDA, 0);
-}
-
-at::ScalarType compute_type(const ResolvedRecipe& recipe) {
-  return recipe.options.precision.compute == ComputeType::kBf16 ? at::kBFloat16 : at::kFloat;
-}
-
-RecomputePolicy recompute_policy(RecomputeChoice choice) {
-  return choice == RecomputeChoice::kFull ? RecomputePolicy::kFull : RecomputePolicy::kNone;
-}
-
 // A run and everything it owns. Members stand in the order in which they are built; they go in the
 // opposite order.
 class Run {
  public:
   Run(const ResolvedRecipe& recipe, Log& log)
-      : recipe_(recipe), log_(log), device_(resolve_device(recipe.options.run.device)) {}
+      : recipe_(recipe), log_(log), device_(resolve_device(recipe)) {}
 
   int train() {
     prepare();
@@ -92,7 +77,7 @@ class Run {
         WamModel::Options{.config = recipe_.model.config,
                           .compute_type = compute_type(recipe_),
                           .device = device_,
-                          .recompute = recompute_policy(recipe_.options.memory.recompute),
+                          .recompute = recompute_policy(recipe_),
                           .deterministic = recipe_.options.precision.deterministic},
         *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
@@ -222,6 +207,7 @@ class Run {
     options.global_batch = recipe_.train.options.global_batch;
     options.log_every = recipe_.options.log.every;
     options.checkpoint_every = recipe_.options.checkpoint.every;
+    options.checkpoint_at_end = recipe_.options.checkpoint.at_end;
     options.validate_every = recipe_.options.validate.every;
     options.max_nonfinite = recipe_.train.options.max_nonfinite;
     options.seed = recipe_.options.run.seed;
@@ -238,9 +224,13 @@ class Run {
 
   void say_end(LoopEnd end) const {
     const std::string where = checkpoints_path(recipe_).string();
-    log_.info(end == LoopEnd::kFinished
-                  ? "finished; the last checkpoint is in " + where
-                  : "stopped; the same command goes on from the checkpoint in " + where);
+    if (end == LoopEnd::kStopped) {
+      log_.info("stopped; the same command goes on from the checkpoint in " + where);
+    } else if (recipe_.options.checkpoint.at_end) {
+      log_.info("finished; the last checkpoint is in " + where);
+    } else {
+      log_.info("finished; checkpoint.at_end is false, so the end was not saved");
+    }
   }
 
   const ResolvedRecipe& recipe_;

@@ -188,7 +188,7 @@ class Loop {
   void finish(std::int64_t first_step) {
     if (options_.steps <= first_step && first_step > 0) return;  // nothing new to save
     if (options_.validate_every > 0) validate(options_.steps);
-    save(options_.steps);
+    if (options_.checkpoint_at_end) save(options_.steps);
   }
 
   const LoopParts& parts_;

@@ -21,8 +21,9 @@ struct LoopOptions {
   std::int64_t global_batch = 1;
   std::int64_t log_every = 1;
   std::int64_t checkpoint_every = 0;  // 0: only at the end
-  std::int64_t validate_every = 0;    // 0: never
-  std::int64_t max_nonfinite = 5;     // skipped updates in a row before the run stops
+  bool checkpoint_at_end = true;
+  std::int64_t validate_every = 0;  // 0: never
+  std::int64_t max_nonfinite = 5;   // skipped updates in a row before the run stops
   std::uint64_t seed = 0;
   std::filesystem::path run_folder;
   Schedule schedule;

@@ -138,11 +138,15 @@ struct PrecisionSection {
 struct CheckpointSection {
   std::int64_t every = 500;
   std::int64_t keep = 3;
+  bool at_end = true;
   std::string resume = "auto";
 
   template <class V>
   void fields(V&& v) {
     v("every", every, "Steps between two checkpoints (steps). 0: only at the end.", at_least(0));
+    v("at_end", at_end,
+      "true: the finished run is saved. false: it is not, for trials that only watch the loss; a "
+      "stop request still saves.");
     v("keep", keep, "Newest checkpoints that are kept (number).", at_least(1));
     v("resume", resume,
       "auto: the newest complete checkpoint of run.dir whose hashes hold, a fresh start when there "

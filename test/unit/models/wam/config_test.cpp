@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
+#include "core/random/counter.h"
 #include "models/wam/initialise.h"
 #include "models/wam/memory.h"
 #include "models/wam/parameters.h"
@@ -182,6 +183,18 @@ TEST_CASE("An initial value is a function of seed and name alone") {
   initialise_parameter(spec, c, 4, other);
   CHECK(at::equal(first.to(at::kDouble), again));
   CHECK_FALSE(at::equal(first, other));
+}
+
+TEST_CASE("Initial values are those of one stream, whatever threads draw which piece") {
+  const WamConfig c = wam_preset("tiny-5b");
+  const TensorSpec spec{.name = "text_embedding.0.weight", .shape = {37, 5000}};
+  at::Tensor found = at::zeros(spec.shape, at::kFloat);
+  initialise_parameter(spec, c, 3, found);
+
+  at::Tensor expected = at::zeros(spec.shape, at::kFloat);
+  CounterStream(3, Purpose::kInitialise, fnv1a64(spec.name.data(), spec.name.size()))
+      .normals(expected.mutable_data_ptr<float>(), expected.numel());
+  CHECK(at::equal(found, expected.mul_(0.02F)));
 }
 
 TEST_CASE("The activation table holds what a block keeps, byte for byte") {

@@ -6,10 +6,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 
+#include "core/random/counter.h"
 #include "parallel/strategies/no_shard.h"
 #include "test/support/catch.h"
 #include "test/unit/models/wam/random_dit.h"
@@ -256,6 +258,30 @@ TEST_CASE("Sampling noise levels go from one to zero on the shifted schedule") {
   CHECK(sigma.front() == 1.0);
   CHECK(sigma.back() == 0.0);
   CHECK(sigma[2] == Approx(5 * 0.5 / 3));
+}
+
+TEST_CASE("Draws of a sample are those of its own streams, whatever else is in the batch") {
+  const std::vector<std::uint64_t> ordinals = {7, 3};
+  const Draws draws = make_draws(5, ordinals, {48, 9, 11, 9}, {32, 32}, at::kCPU);
+
+  for (std::size_t b = 0; b < ordinals.size(); ++b) {
+    const auto at_b = static_cast<std::int64_t>(b);
+    at::Tensor video = at::empty({48, 9, 11, 9}, at::kFloat);  // of more than one piece
+    CounterStream(5, Purpose::kVideoNoise, ordinals[b])
+        .normals(video.mutable_data_ptr<float>(), video.numel());
+    at::Tensor action = at::empty({32, 32}, at::kFloat);
+    CounterStream(5, Purpose::kActionNoise, ordinals[b])
+        .normals(action.mutable_data_ptr<float>(), action.numel());
+    CHECK(at::equal(draws.noise_BCFYX[at_b], video));
+    CHECK(at::equal(draws.noise_BPA[at_b], action));
+    const CounterStream levels(5, Purpose::kTimestep, ordinals[b]);
+    REQUIRE(draws.level_BR.size(1) == 5);
+    for (std::int64_t i = 0; i < 5; ++i) {
+      CHECK(draws.level_BR[at_b][i].item<std::int64_t>() ==
+            static_cast<std::int64_t>(
+                levels.below(FlowSchedule::kSteps, static_cast<std::uint64_t>(i))));
+    }
+  }
 }
 
 TEST_CASE("One Euler step from noise subtracts the velocity at timestep 1000") {

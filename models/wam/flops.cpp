@@ -1,0 +1,72 @@
+#include "models/wam/flops.h"
+
+#include "models/wam/attention_plan.h"
+#include "models/wam/layout.h"
+
+namespace wam {
+namespace {
+
+// Query-key pairs of the calls, for all heads together once.
+double pairs(const std::vector<AttentionCall>& calls) {
+  double sum = 0;
+  for (const auto& call : calls) {
+    double keys = 0;
+    for (const auto& range : call.keys) keys += static_cast<double>(range.count);
+    sum += static_cast<double>(call.queries.count) * keys;
+  }
+  return sum;
+}
+
+// A block whose `results` tokens come out, of all that go in as keys and values.
+double block_flops(const WamConfig& c, const TokenLayout& layout, const TokenRange& results) {
+  const auto d = static_cast<double>(c.width);
+  const auto ffn = static_cast<double>(c.ffn_width);
+  const auto in = static_cast<double>(layout.tokens());
+  const auto out = static_cast<double>(results.count);
+  const auto context = static_cast<double>(c.text_length + c.clip_tokens);
+  const double self_products = 2 * d * d * (2 * in + 2 * out);  // k, v of all; q, o of results
+  const double cross_products = 2 * d * d * (2 * out + 2 * context);
+  const double self_attention = 4 * d * pairs(attention_plan(layout, c.window_frames(), results));
+  const double cross_attention = 4 * d * out * context;
+  return self_products + cross_products + self_attention + cross_attention + 4 * out * d * ffn;
+}
+
+double other_flops(const WamConfig& c, const TokenLayout& layout) {
+  const auto d = static_cast<double>(c.width);
+  const auto hidden = static_cast<double>(c.hidden_width);
+  const auto video = static_cast<double>(layout.frames() * layout.frame_tokens());
+  const auto actions = static_cast<double>(layout.actions());
+  const auto states = static_cast<double>(layout.states().count);
+  const auto image = static_cast<double>(c.clip_tokens);
+  const auto image_width = static_cast<double>(c.clip_width);
+  const double patches = 2 * 2 * video * 4 * static_cast<double>(c.input_channels()) * d;
+  const double text =
+      2 * static_cast<double>(c.text_length) * (static_cast<double>(c.text_width) * d + d * d);
+  const double picture = 2 * image * (image_width * image_width + image_width * d);
+  const double time = 2 * static_cast<double>(layout.blocks + 2) *
+                      (static_cast<double>(c.frequency_width) * d + 7 * d * d);
+  const double vectors = 2 * actions * (static_cast<double>(c.action_width) * d + 3 * d * d) +
+                         2 * states * (static_cast<double>(c.state_width) * hidden + hidden * d) +
+                         2 * actions * (hidden * d + hidden * static_cast<double>(c.action_width));
+  const double head = 2 * video * d * 4 * static_cast<double>(c.latent_channels);
+  return patches + text + picture + time + vectors + head;
+}
+
+}  // namespace
+
+double forward_flops(const WamConfig& config, std::int64_t blocks) {
+  TokenLayout layout;
+  layout.blocks = blocks;
+  layout.patch_rows = config.patch_rows();
+  layout.patch_columns = config.patch_columns();
+  layout.actions_per_block = config.actions_per_block;
+  const double whole = block_flops(config, layout, {0, layout.tokens()});
+  const double last = block_flops(config, layout, layout.results());
+  return static_cast<double>(config.layers - 1) * whole + last + other_flops(config, layout);
+}
+
+double training_flops(const WamConfig& config, std::int64_t blocks) {
+  return 3 * forward_flops(config, blocks);
+}
+
+}  // namespace wam
