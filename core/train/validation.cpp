@@ -66,7 +66,8 @@ double mean_action_error(const std::vector<Batch>& batches) {
     const at::Tensor mask = batch.action_mask_BPA.to(at::kDouble);
     const at::Tensor s = (batch.action_BPA.to(at::kDouble) * mask).sum(at::IntArrayRef{0, 1});
     sum = sum.defined() ? sum + s : s;
-    count = count.defined() ? count + mask.sum(at::IntArrayRef{0, 1}) : mask.sum(at::IntArrayRef{0, 1});
+    count =
+        count.defined() ? count + mask.sum(at::IntArrayRef{0, 1}) : mask.sum(at::IntArrayRef{0, 1});
   }
   const at::Tensor mean = sum / count.clamp_min(1.0);
   ErrorSums errors;
@@ -92,6 +93,14 @@ double action_error(const std::vector<Batch>& batches,
     }
   }
   return errors.mean();
+}
+
+// (P, A) float64 of differences in the first columns: one embodiment's values in the places that
+// the model has for any.
+at::Tensor padded(const at::Tensor& difference_PA, std::int64_t width) {
+  at::Tensor out = at::zeros({difference_PA.size(0), width}, at::kDouble);
+  out.narrow(1, 0, difference_PA.size(1)).copy_(difference_PA);
+  return out;
 }
 
 Json window_json(const Dataset& data,
@@ -171,7 +180,7 @@ ValidationMetrics Validator::run(Model& model,
       const auto dataset = batch.id[static_cast<std::size_t>(b)].dataset;
       const at::Tensor real_truth = held_back_.physical_actions(dataset, truth);
       const at::Tensor real_prediction = held_back_.physical_actions(dataset, predicted[b]);
-      physical.add(real_prediction - real_truth, mask.slice(1, 0, real_truth.size(1)));
+      physical.add(padded(real_prediction - real_truth, mask.size(1)), mask);
       if (static_cast<std::int64_t>(kept.size()) < options_.windows_kept) {
         kept.push_back(window_json(held_back_, batch, b, real_truth, real_prediction));
       }

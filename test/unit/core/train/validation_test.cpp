@@ -29,13 +29,16 @@ namespace {
 constexpr std::int64_t kSteps = 5;  // of the sampler
 
 // Window 2 i + 1 shows i: the picture is i, the prompt says i, two actions are (i / 10, -i / 10)
-// and a padded third value. Window 7 is one action long. Even windows are not to be asked for.
+// and a padded third value. Window 7 is one action long. Even windows are not to be asked for. In a
+// mixture, window 5 is of a second dataset, whose actions have the first value only.
 class FakeWindows : public wam::Dataset {
  public:
   explicit FakeWindows(std::uint64_t size) : size_(size) {}
   [[nodiscard]] std::uint64_t size() const override { return size_; }
   [[nodiscard]] wam::SampleId identify(std::uint64_t window_idx) const override {
-    return {.dataset = 0, .episode = 3, .frame = static_cast<std::int64_t>(window_idx)};
+    return {.dataset = mixture && window_idx == 5 ? 1 : 0,
+            .episode = 3,
+            .frame = static_cast<std::int64_t>(window_idx)};
   }
   [[nodiscard]] Sample load(std::uint64_t window_idx,
                             std::uint64_t ordinal,
@@ -51,6 +54,7 @@ class FakeWindows : public wam::Dataset {
     sample.action_mask_PA = at::ones({2, 3}, at::kBool);
     sample.action_mask_PA.select(1, 2).fill_(false);
     if (window_idx == 7) sample.action_mask_PA[1].fill_(false);
+    if (sample.id.dataset == 1) sample.action_mask_PA.select(1, 1).fill_(false);
     sample.prompt = std::to_string(window_idx / 2);
     return sample;
   }
@@ -59,11 +63,14 @@ class FakeWindows : public wam::Dataset {
   [[nodiscard]] wam::ActionMeaning action_meaning(std::int32_t /*dataset*/) const override {
     return {.names = {"lift", "turn"}};
   }
-  [[nodiscard]] at::Tensor physical_actions(std::int32_t /*dataset*/,
+  [[nodiscard]] at::Tensor physical_actions(std::int32_t dataset,
                                             const at::Tensor& action_PA) const override {
+    if (dataset == 1) return action_PA.to(at::kDouble).slice(1, 0, 1) * 20.0;
     const at::Tensor real = action_PA.to(at::kDouble).slice(1, 0, 2);
     return real * at::tensor({10.0, 100.0}, at::kDouble) + 1.0;
   }
+
+  bool mixture = false;
 
  private:
   std::uint64_t size_;
@@ -178,6 +185,20 @@ TEST_CASE("validation: action errors as computed by hand, padding left out") {
   CHECK(metrics.action_error_per_dim[1] == Approx(0).margin(1e-7));
   REQUIRE(metrics.action_error_physical.size() == 2);
   CHECK(metrics.action_error_physical[0] == Approx(0.5).epsilon(1e-5));
+  CHECK(metrics.action_error_physical[1] == Approx(0).margin(1e-5));
+}
+
+TEST_CASE(
+    "validation: embodiments of different action widths go together, each value by its place") {
+  Setup setup;
+  setup.windows.mixture = true;
+
+  const auto metrics = setup.run();
+
+  // Of the seven actions, two are of the second dataset: 0.05 is 1 in its units, 0.5 in the
+  // other's.
+  REQUIRE(metrics.action_error_physical.size() == 2);
+  CHECK(metrics.action_error_physical[0] == Approx((5 * 0.5 + 2 * 1.0) / 7).epsilon(1e-5));
   CHECK(metrics.action_error_physical[1] == Approx(0).margin(1e-5));
 }
 
