@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -35,6 +36,17 @@ void for_each_index(std::size_t count, unsigned threads, const Work& work) {
   run();
   for (std::thread& worker : workers) worker.join();
   if (error) std::rethrow_exception(error);
+}
+
+// work(begin, length) for pieces of at most `piece` values that together cover [0, count); threads
+// and errors as above. (at::parallel_for is serial in sources that are not built with OpenMP.)
+template <class Work>
+void for_each_piece(std::int64_t count, std::int64_t piece, unsigned threads, const Work& work) {
+  const auto pieces = static_cast<std::size_t>((count + piece - 1) / piece);
+  for_each_index(pieces, threads, [&](std::size_t i) {
+    const std::int64_t begin = static_cast<std::int64_t>(i) * piece;
+    work(begin, std::min(piece, count - begin));
+  });
 }
 
 }  // namespace wam

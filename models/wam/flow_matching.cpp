@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linspace.h>
 
+#include "core/base/parallel.h"
 #include "core/ops/parameter.h"
 #include "core/random/counter.h"
 #include "models/wam/config.h"
@@ -13,35 +14,49 @@
 namespace wam {
 namespace {
 
-// One row of `numbers_per_sample` values for each sample, filled by `fill(sample, row)`.
-template <class Value, class Fill>
-at::Tensor per_sample(
-    std::int64_t samples, std::int64_t values, at::ScalarType type, at::Device device, Fill fill) {
-  at::Tensor out =
-      at::empty({samples, values}, at::TensorOptions().dtype(type).pinned_memory(device.is_cuda()));
-  auto* data = out.mutable_data_ptr<Value>();
-  at::parallel_for(0, samples, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) fill(b, data + b * values);
-  });
-  return out.to(device, /*non_blocking=*/true);
+constexpr std::int64_t kDrawPiece = 1 << 15;  // values of one thread at a time
+
+at::Tensor host_rows(at::IntArrayRef sizes, at::ScalarType type, at::Device device) {
+  return at::empty(sizes, at::TensorOptions().dtype(type).pinned_memory(device.is_cuda()));
 }
 
+// (samples, values...): row b holds the first draws of the stream of ordinals[b].
 at::Tensor normals(std::uint64_t seed,
                    Purpose purpose,
                    const std::vector<std::uint64_t>& ordinals,
                    const std::vector<std::int64_t>& shape,
                    at::Device device) {
-  std::int64_t values = 1;
-  for (const std::int64_t extent : shape) values *= extent;
-  const auto samples = static_cast<std::int64_t>(ordinals.size());
-  std::vector<std::int64_t> full = {samples};
+  std::vector<std::int64_t> full = {static_cast<std::int64_t>(ordinals.size())};
   full.insert(full.end(), shape.begin(), shape.end());
-  return per_sample<float>(samples, values, at::kFloat, device,
-                           [&](std::int64_t b, float* row) {
-                             const auto ordinal = ordinals[static_cast<std::size_t>(b)];
-                             CounterStream(seed, purpose, ordinal).normals(row, values);
-                           })
-      .view(full);
+  at::Tensor out = host_rows(full, at::kFloat, device);
+  auto* row = out.mutable_data_ptr<float>();
+  const std::int64_t values = ordinals.empty() ? 0 : out.numel() / out.size(0);
+  for (const auto ordinal : ordinals) {
+    const CounterStream stream(seed, purpose, ordinal);
+    for_each_piece(values, kDrawPiece, static_cast<unsigned>(at::get_num_threads()),
+                   [&](std::int64_t begin, std::int64_t count) {
+                     stream.normals(row + begin, count, static_cast<std::uint64_t>(begin));
+                   });
+    row += values;
+  }
+  return out.to(device, /*non_blocking=*/true);
+}
+
+// (samples, levels): noise levels, evenly drawn.
+at::Tensor drawn_levels(std::uint64_t seed,
+                        const std::vector<std::uint64_t>& ordinals,
+                        std::int64_t levels,
+                        at::Device device) {
+  at::Tensor out =
+      host_rows({static_cast<std::int64_t>(ordinals.size()), levels}, at::kLong, device);
+  auto* value = out.mutable_data_ptr<std::int64_t>();
+  for (const auto ordinal : ordinals) {
+    const CounterStream stream(seed, Purpose::kTimestep, ordinal);
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(levels); ++i) {
+      *value++ = static_cast<std::int64_t>(stream.below(FlowSchedule::kSteps, i));
+    }
+  }
+  return out.to(device, /*non_blocking=*/true);
 }
 
 at::Tensor look_up(const at::Tensor& table, const at::Tensor& idx) {
@@ -100,15 +115,7 @@ Draws make_draws(std::uint64_t seed,
   Draws draws;
   draws.noise_BCFYX = normals(seed, Purpose::kVideoNoise, ordinals, latent_CFYX, device);
   draws.noise_BPA = normals(seed, Purpose::kActionNoise, ordinals, action_PA, device);
-  draws.level_BR = per_sample<std::int64_t>(
-      static_cast<std::int64_t>(ordinals.size()), levels, at::kLong, device,
-      [&](std::int64_t b, std::int64_t* row) {
-        const CounterStream stream(seed, Purpose::kTimestep, ordinals[static_cast<std::size_t>(b)]);
-        for (std::int64_t i = 0; i < levels; ++i) {
-          row[i] = static_cast<std::int64_t>(
-              stream.below(FlowSchedule::kSteps, static_cast<std::uint64_t>(i)));
-        }
-      });
+  draws.level_BR = drawn_levels(seed, ordinals, levels, device);
   return draws;
 }
 

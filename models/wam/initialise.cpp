@@ -7,10 +7,13 @@
 #include <ATen/ops/empty.h>
 
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/random/counter.h"
 
 namespace wam {
 namespace {
+
+constexpr std::int64_t kDrawPiece = 1 << 16;  // values of one thread at a time
 
 enum class Distribution { kConstant, kUniform, kNormal };
 
@@ -83,10 +86,10 @@ void initialise_parameter(const TensorSpec& tensor,
                              fnv1a64(tensor.name.data(), tensor.name.size()));
   at::Tensor values = at::empty(tensor.shape, at::kFloat);
   auto* data = values.mutable_data_ptr<float>();
-  constexpr std::int64_t kGrain = 1 << 16;
-  at::parallel_for(0, tensor.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    draw(rule, stream, data + begin, begin, end - begin);
-  });
+  for_each_piece(tensor.numel(), kDrawPiece, static_cast<unsigned>(at::get_num_threads()),
+                 [&](std::int64_t begin, std::int64_t count) {
+                   draw(rule, stream, data + begin, begin, count);
+                 });
   out.copy_(values.view_as(out));
 }
 

@@ -75,6 +75,21 @@ TEST_CASE("Every index is worked on once, whatever the number of threads") {
   }
 }
 
+TEST_CASE("Pieces cover every value once, the last one shorter") {
+  for (const std::int64_t count : {0, 1, 6, 7, 8}) {
+    std::vector<std::atomic<int>> seen(8);
+    std::atomic<bool> too_long = false;
+    for_each_piece(count, 3, 2, [&](std::int64_t begin, std::int64_t length) {
+      if (length < 1 || length > 3) too_long = true;
+      for (std::int64_t i = begin; i < begin + length; ++i) ++seen[static_cast<std::size_t>(i)];
+    });
+    CHECK_FALSE(too_long);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      CHECK(seen[i] == (static_cast<std::int64_t>(i) < count ? 1 : 0));
+    }
+  }
+}
+
 TEST_CASE("The first error of parallel work comes out, and nothing new is started") {
   std::atomic<int> started = 0;
   const auto work = [&](std::size_t i) {
