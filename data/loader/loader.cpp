@@ -1,21 +1,45 @@
 #include "data/loader/loader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "core/base/errors.h"
 
 namespace wam {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::size_t slots_for(const LoaderOptions& options) {
+  const BatchPlan& plan = options.plan;
+  // The rank's samples of a step may be fewer than the micro-batches could take.
+  const std::int64_t of_step = static_cast<std::int64_t>(plan.global_batch) / plan.world;
+  const std::int64_t samples = std::max<std::int64_t>(1, of_step / plan.micro_steps());
+  return static_cast<std::size_t>(std::max(options.prefetch, ceil_div(options.workers, samples)));
+}
+
+const LoaderOptions& checked(const LoaderOptions& options) {
+  const BatchPlan& plan = options.plan;
+  invariant(plan.global_batch > 0 && plan.micro_batch > 0 && plan.world > 0 && plan.rank >= 0 &&
+                plan.rank < plan.world && options.prefetch > 0 && options.workers >= 0,
+            "a loader's options in range");
+  return options;
+}
+
+}  // namespace
 
 Loader::Loader(const Dataset& dataset,
                const SampleOrder& order,
                const TextEmbeddings& text,
                const LoaderOptions& options)
-    : dataset_(dataset), order_(order), text_(text), options_(options) {
-  const BatchPlan& plan = options.plan;
-  invariant(plan.global_batch > 0 && plan.micro_batch > 0 && plan.world > 0 && plan.rank >= 0 &&
-                plan.rank < plan.world && options.prefetch > 0 && options.workers >= 0,
-            "a loader's options in range");
+    : dataset_(dataset),
+      order_(order),
+      text_(text),
+      options_(checked(options)),
+      num_slots_(slots_for(options)) {
   invariant(order.epoch_size() == dataset.size(), "an order of this dataset");
   for (std::int64_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
 }
@@ -40,7 +64,7 @@ void Loader::load(Slot& slot, std::size_t position) const {
 }
 
 void Loader::refill() {
-  while (static_cast<std::int64_t>(slots_.size()) < options_.prefetch) {
+  while (slots_.size() < num_slots_) {
     slots_.push_back(std::make_unique<Slot>(options_.plan.ordinals(next_step_, next_micro_step_),
                                             options_.memory));
     if (++next_micro_step_ == micro_steps()) {

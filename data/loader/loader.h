@@ -17,8 +17,10 @@ namespace wam {
 
 struct LoaderOptions {
   BatchPlan plan;
-  std::int64_t workers = 0;   // threads that decode ahead; 0: in next()
-  std::int64_t prefetch = 4;  // micro-batches decoded ahead
+  std::int64_t workers = 0;  // threads that decode ahead; 0: in next()
+  // Micro-batches decoded ahead, at least; more where they hold fewer samples than there are
+  // workers, so that every worker has one to decode.
+  std::int64_t prefetch = 4;
   Transforms transforms = Transforms::kTraining;
   HostMemory memory = HostMemory::kPageable;
 };
@@ -73,6 +75,7 @@ class Loader : public BatchSource {
   const SampleOrder& order_;
   const TextEmbeddings& text_;
   const LoaderOptions options_;
+  const std::size_t num_slots_;
 
   // Consumer only.
   std::uint64_t steps_done_ = 0;

@@ -50,7 +50,11 @@ struct DataSection {
       "Threads that decode ahead. 0: decode in the training thread. auto: the cores of this "
       "process less one, at most 16.",
       between(0, 1024));
-    v("prefetch", prefetch, "Micro-batches that are decoded ahead (number).", at_least(1));
+    v("prefetch", prefetch,
+      "Micro-batches that are decoded ahead (number). More where these hold fewer samples than "
+      "there "
+      "are workers: each worker always has a sample to decode.",
+      at_least(1));
     v("text_cache", text_cache,
       "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,

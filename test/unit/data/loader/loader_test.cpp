@@ -35,6 +35,7 @@ class FakeDataset : public wam::Dataset {
                                  std::uint64_t ordinal,
                                  wam::Transforms /*transforms*/) const override {
     ++loads;
+    if (meeting > 0) meet();
     std::this_thread::sleep_for(std::chrono::microseconds(ordinal * 7919 % 13 * 100));
     if (ordinal == bad_ordinal) {
       throw wam::DataError("set arm, episode 3: file x.mp4 ends early. Fix: copy it again");
@@ -64,7 +65,19 @@ class FakeDataset : public wam::Dataset {
     return action_PA;
   }
 
+  // Waits until `meeting` samples are being loaded at once.
+  void meet() const {
+    using namespace std::chrono_literals;
+    const auto give_up = std::chrono::steady_clock::now() + 5s;
+    while (loads < meeting && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(1ms);
+    }
+    if (loads < meeting) alone = true;
+  }
+
   std::uint64_t bad_ordinal = ~std::uint64_t{0};
+  int meeting = 0;
+  mutable std::atomic<bool> alone{false};
   mutable std::atomic<int> loads{0};
 };
 
@@ -142,6 +155,16 @@ TEST_CASE("workers and micro-batch change neither order nor draws nor bytes") {
       INFO(workers << " workers, micro-batch " << micro);
       CHECK(setup.run(options(8, micro, workers), 5) == expected);
     }
+  }
+}
+
+TEST_CASE("every worker has a sample to decode, however small the micro-batches") {
+  for (const std::int64_t micro : {1, 2, 8}) {
+    INFO("micro-batch " << micro);
+    Setup setup;
+    setup.dataset.meeting = 7;
+    setup.run(options(4, micro, 7), 2);
+    CHECK_FALSE(setup.dataset.alone);
   }
 }
 
