@@ -35,7 +35,8 @@ class Dataset {
                                     Transforms transforms) const = 0;
   // Every text that `load` may put into Sample::prompt.
   [[nodiscard]] virtual std::vector<std::string> prompts() const = 0;
-  // Changes when episodes, lengths, embodiment or statistics change; resume compares it.
+  // Changes when what the samples are made of changes, but not with the run's seed; resume compares
+  // it. A JSON object, where it is one, lets resume name what differs.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
 
   [[nodiscard]] virtual ActionMeaning action_meaning(std::int32_t dataset) const = 0;

@@ -8,10 +8,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include <fmt/format.h>
-
 #include "core/base/errors.h"
-#include "core/io/hash.h"
 #include "core/random/counter.h"
 #include "data/dataset/window_dataset_impl.h"
 #include "data/embodiment/prompt.h"
@@ -257,24 +254,6 @@ std::vector<std::string> WindowDataset::prompts() const {
     }
   }
   return {found.begin(), found.end()};
-}
-
-std::string WindowDataset::fingerprint() const {
-  const auto& options = common_->options;
-  std::string all = fmt::format("K={};view={}x{};widths={},{};bug={};", options.blocks,
-                                options.view_height, options.view_width, options.state_width,
-                                options.action_width, options.bug_compatible);
-  for (std::size_t m = 0; m < parts_.size(); ++m) {
-    const auto& member = common_->members[m];
-    all += fmt::format("weight={};{};{}", member.source.weight, describe(member.source.embodiment),
-                       metadata_text({{member.source.statistics.tag, member.source.statistics}}));
-    for (const auto e : parts_[m].episodes) {
-      const auto& scan = member.episodes[static_cast<std::size_t>(e)];
-      all += fmt::format("{}:{}:{};", member.reader().episode_number(e), scan.length,
-                         scan.starts.size());
-    }
-  }
-  return hash_hex(content_hash(all.data(), all.size()));
 }
 
 ActionMeaning WindowDataset::action_meaning(std::int32_t dataset) const {

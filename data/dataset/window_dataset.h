@@ -92,6 +92,8 @@ class WindowDataset : public Dataset {
                             std::uint64_t ordinal,
                             Transforms transforms) const override;
   [[nodiscard]] std::vector<std::string> prompts() const override;
+  // A JSON object: options of the windows, and for each member what it is made of, contents as
+  // hashes. The same for both splits, whatever the seed and the place of the data.
   [[nodiscard]] std::string fingerprint() const override;
   [[nodiscard]] ActionMeaning action_meaning(std::int32_t dataset) const override;
   [[nodiscard]] at::Tensor physical_actions(std::int32_t dataset,

@@ -9,6 +9,8 @@
 
 #include <ATen/ops/full.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/base/errors.h"
 #include "data/loader/loader.h"
 #include "test/support/catch.h"
@@ -212,32 +214,59 @@ TEST_CASE("several datasets follow each other, and name themselves") {
   CHECK(sample.prompt == "Three cameras watch a small arm that shall c.");
 }
 
-TEST_CASE(
-    "the fingerprint changes with lengths, record, statistics and split, not with the place") {
+TEST_CASE("the fingerprint names what changed; neither the place nor the seed does") {
   const OneSet a, moved;
   const auto print = [](const WindowDatasetOptions& options) {
-    return open_window_datasets(options).training->fingerprint();
+    return nlohmann::json::parse(open_window_datasets(options).training->fingerprint()).flatten();
   };
   const auto base = print(arm_options(a.member));
-  CHECK(print(arm_options(moved.member)) == base);
+  // The keys that differ, in the order of their names.
+  const auto changed = [&](const WindowDatasetOptions& options) {
+    std::vector<std::string> keys;
+    const auto other = print(options);
+    REQUIRE(other.size() == base.size());
+    for (const auto& [key, value] : base.items()) {
+      if (other.at(key) != value) keys.push_back(key.substr(key.rfind('/') + 1));
+    }
+    return keys;
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(changed(arm_options(moved.member)).empty());
+  CHECK(base.at("/datasets/0/embodiment") == "tiny");
+  CHECK(base.at("/datasets/0/num_episodes") == 4);
 
   const OneSet longer({.episodes = {{41, "Reach the red block"},
                                     {50, "Reach the blue block"},
                                     {20, "Too short"},
                                     {45, "['Reach the green block']"}}});
-  CHECK(print(arm_options(longer.member)) != base);
   auto options = arm_options(a.member);
+  options.members[0].reader = longer.member.reader;
+  CHECK(changed(options) == Keys{"episodes_and_starts", "num_windows"});
+  const OneSet other_text({.episodes = {{40, "Reach the red brick"},
+                                        {50, "Reach the blue block"},
+                                        {20, "Too short"},
+                                        {45, "['Reach the green block']"}}});
+  options = arm_options(a.member);
+  options.members[0].reader = other_text.member.reader;
+  CHECK(changed(options) == Keys{"instruction_texts"});
+  options = arm_options(a.member);
   options.members[0].embodiment.crop_scale = 0.9;
-  CHECK(print(options) != base);
+  CHECK(changed(options) == Keys{"embodiment_record"});
   options = arm_options(a.member);
   options.members[0].statistics.state.at("joint_position").q99[0] += 1e-9;
-  CHECK(print(options) != base);
+  CHECK(changed(options) == Keys{"statistics"});
   options = arm_options(a.member);
   options.members[0].held_back_episodes = 1;
-  CHECK(print(options) != base);
+  CHECK(changed(options) == Keys{"num_held_back_episodes"});
+  options = arm_options(a.member);
+  options.view_height = 64;
+  CHECK(changed(options) == Keys{"view"});
   options = arm_options(a.member);
   options.bug_compatible = true;
-  CHECK(print(options) != base);
+  CHECK(changed(options) == Keys{"bug_compatible", "episodes_and_starts", "num_windows"});
+  options = arm_options(a.member);
+  options.seed = 9;
+  CHECK(changed(options).empty());
 }
 
 TEST_CASE("real samples come out of the loader in the same bytes with any number of workers") {

@@ -1,0 +1,88 @@
+#include <nlohmann/json.hpp>
+
+#include "core/base/errors.h"
+#include "core/io/hash.h"
+#include "data/dataset/window_dataset_impl.h"
+
+namespace wam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Member = WindowDataset::Common::Member;
+
+std::string in_words(const StreamHash& hash) {
+  return "xxh3 " + hash_hex(hash.digest());
+}
+
+std::string hash_of(const std::string& text) {
+  return "xxh3 " + hash_hex(content_hash(text.data(), text.size()));
+}
+
+void add(StreamHash& hash, const std::vector<std::int64_t>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  hash.update(&count, sizeof count);
+  hash.update(values.data(), values.size() * sizeof(std::int64_t));
+}
+
+// Numbers, lengths, labels and starts of every episode.
+std::string hash_of_episodes(const Member& member) {
+  StreamHash hash;
+  for (std::size_t e = 0; e < member.episodes.size(); ++e) {
+    const EpisodeScan& scan = member.episodes[e];
+    std::vector<std::int64_t> facts = {member.reader().episode_number(static_cast<std::int64_t>(e)),
+                                       scan.length};
+    for (const auto& run : scan.runs) {
+      facts.push_back(run.begin);
+      facts.push_back(run.label);
+    }
+    add(hash, facts);
+    add(hash, scan.starts);
+  }
+  return in_words(hash);
+}
+
+std::string hash_of_texts(const Member& member) {
+  StreamHash hash;
+  for (const EpisodeScan& scan : member.episodes) {
+    for (const std::string& text : scan.texts) {
+      hash.update(text.c_str(), text.size() + 1);  // with its end
+    }
+    hash.update("\n", 1);
+  }
+  return in_words(hash);
+}
+
+Json describe_member(const Member& member) {
+  const DatasetMember& source = member.source;
+  const ViewGeometry& picture = member.geometry;
+  std::uint64_t windows = 0;
+  for (const EpisodeScan& scan : member.episodes) windows += scan.starts.size();
+  return {{"embodiment", source.embodiment.tag},
+          {"embodiment_record", hash_of(describe(source.embodiment))},
+          {"statistics", hash_of(metadata_text({{source.statistics.tag, source.statistics}}))},
+          {"weight", source.weight},
+          {"num_episodes", member.episodes.size()},
+          {"num_windows", windows},
+          {"num_held_back_episodes", source.held_back_episodes},
+          {"episodes_and_starts", hash_of_episodes(member)},
+          {"instruction_texts", hash_of_texts(member)},
+          {"fps", source.reader->meta().info.fps},
+          {"picture", fmt::format("{}x{}", picture.in_height, picture.in_width)}};
+}
+
+}  // namespace
+
+std::string WindowDataset::fingerprint() const {
+  const WindowDatasetOptions& options = common_->options;
+  Json datasets = Json::array();
+  for (const Member& member : common_->members) datasets.push_back(describe_member(member));
+  return Json{{"blocks", options.blocks},
+              {"view", fmt::format("{}x{}", options.view_height, options.view_width)},
+              {"state_width", options.state_width},
+              {"action_width", options.action_width},
+              {"bug_compatible", options.bug_compatible},
+              {"datasets", datasets}}
+      .dump();
+}
+
+}  // namespace wam
