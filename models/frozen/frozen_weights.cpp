@@ -8,7 +8,7 @@
 #include "core/base/names.h"
 #include "core/io/hash.h"
 #include "core/io/tensor_file.h"
-#include "models/frozen/weight_files.h"
+#include "core/weights/weights_source.h"
 
 namespace wam {
 namespace {
@@ -95,10 +95,10 @@ std::string origin_of(const FrozenSource& source) {
 // The source's tensors by the encoder's names.
 std::map<std::string, const TensorView*> views_of(const FrozenModel& model,
                                                   const FrozenSource& source,
-                                                  const WeightFiles& files) {
+                                                  const WeightsSource& files) {
   std::map<std::string, const TensorView*> out;
-  for (const auto& [name, view] : files.tensors()) {
-    if (name.starts_with(source.prefix)) out.emplace(name.substr(source.prefix.size()), view);
+  for (const std::string& name : files.names_under(source.prefix)) {
+    out.emplace(name, files.find(source.prefix + name));
   }
   require<DataError>(
       !out.empty(),
@@ -171,14 +171,16 @@ FrozenWeights load_frozen(const FrozenModel& model,
     }
     return out;
   }
-  const WeightFiles files(source.path);
+  const WeightsSource files(source.path);
   const auto views = views_of(model, source, files);
   for (const FrozenTensor& tensor : model.tensors) {
     if (!tensor.needed) continue;
     const at::Tensor mapped = map_tensor(*views.at(tensor.name));
-    require<DataError>(mapped.is_floating_point(),
-                       "loading the {} from {}: {} is of type {}, expected a floating-point type.",
-                       model.what, origin_of(source), tensor.name, views.at(tensor.name)->dtype);
+    require<DataError>(
+        mapped.is_floating_point(),
+        "loading the {} from {}: {} is of type {}, expected a floating-point type. Fix: "
+        "give the encoder's weights as they were published, not quantised.",
+        model.what, origin_of(source), tensor.name, views.at(tensor.name)->dtype);
     out.set(tensor.name, placed(mapped, tensor, placement));
   }
   return out;
@@ -209,7 +211,7 @@ std::uint64_t frozen_fingerprint(const FrozenModel& model, const FrozenSource& s
     }
     return hash.digest();
   }
-  const WeightFiles files(source.path);
+  const WeightsSource files(source.path);
   const auto views = views_of(model, source, files);
   for (const FrozenTensor& tensor : model.tensors) {
     if (!tensor.needed) continue;

@@ -38,8 +38,8 @@ struct FrozenModel {
   [[nodiscard]] std::int64_t needed_numel() const;  // those that are loaded
 };
 
-// Where the numbers come from: a seed, or a .safetensors file or folder (one model.safetensors, or
-// shards with model.safetensors.index.json). `prefix` goes before every name in the file:
+// Where the numbers come from: a seed, or a .safetensors file or folder (core/weights/
+// weights_source.h says what of a folder is taken). `prefix` goes before every name in the file:
 // "action_head.vae.model." finds the VAE inside a DreamZero checkpoint, whose other tensors are
 // then passed over.
 struct FrozenSource {

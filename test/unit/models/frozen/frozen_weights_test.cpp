@@ -89,7 +89,15 @@ TEST_CASE("Frozen weights load from inside a larger checkpoint, in shards") {
 
   std::filesystem::remove(second);
   CHECK_THROWS_WITH(load(folder.path(), "head.encoder."),
-                    Contains("model-2.safetensors, which is not there") && Contains("Fix:"));
+                    Contains("1 of its 2 files are missing: model-2.safetensors. Fix:"));
+}
+
+TEST_CASE("Frozen weights load from a folder in the layout of Diffusers") {
+  const test::TempFolder folder;
+  write(folder.path() / "diffusion_pytorch_model.safetensors", small_tensors());
+  write(folder.path() / "other.safetensors", {{"x", at::ones({1})}});
+
+  CHECK(load(folder.path()).tensors().size() == 2);
 }
 
 TEST_CASE("Frozen weights that do not fit are all named in one DataError") {
@@ -111,7 +119,7 @@ TEST_CASE("Frozen weights: a path that is not a weight file is refused in words"
   const test::TempFolder folder;
   write_file_atomically(folder.path() / "Wan2.1_VAE.pth", "x");
 
-  CHECK_THROWS_WITH(load(folder.path() / "none"), Contains("does not exist. Fix:"));
+  CHECK_THROWS_WITH(load(folder.path() / "none"), Contains("no such file or folder. Fix:"));
   CHECK_THROWS_WITH(load(folder.path() / "Wan2.1_VAE.pth"), Contains("expected a .safetensors"));
   CHECK_THROWS_WITH(load(folder.path()), Contains("found 0 .safetensors files"));
 }
