@@ -5,6 +5,8 @@
 
 #include <ATen/ops/cat.h>
 
+#include "core/ops/parameter.h"
+
 namespace wam {
 namespace {
 
@@ -14,7 +16,7 @@ at::Tensor piece_attention(const at::Tensor& q_RLK,
                            const at::Tensor& k_RLK,
                            const at::Tensor& v_RLK,
                            double scale) {
-  const at::ScalarType wide = wide_type(q_RLK.scalar_type());
+  const at::ScalarType wide = accumulate_type(q_RLK.scalar_type());
   // `to` returns q itself where it is wide already: mul, not mul_.
   const at::Tensor scaled_RLK = q_RLK.to(wide).mul(scale);
   const at::Tensor score_RLL = scaled_RLK.bmm(k_RLK.to(wide).transpose(1, 2));
@@ -22,10 +24,6 @@ at::Tensor piece_attention(const at::Tensor& q_RLK,
 }
 
 }  // namespace
-
-at::ScalarType wide_type(at::ScalarType type) {
-  return type == at::kBFloat16 ? at::kFloat : type;
-}
 
 at::Tensor frozen_attention(const at::Tensor& q_RLK,
                             const at::Tensor& k_RLK,

@@ -14,7 +14,4 @@ at::Tensor frozen_attention(const at::Tensor& q_RLK,
                             const at::Tensor& v_RLK,
                             double scale);
 
-// The type for norms and softmax: fp32 for bf16, else the type itself.
-at::ScalarType wide_type(at::ScalarType type);
-
 }  // namespace wam

@@ -15,7 +15,7 @@
 #include <fmt/core.h>
 
 #include "core/base/errors.h"
-#include "models/frozen/attention.h"
+#include "core/ops/parameter.h"
 
 namespace wam {
 namespace {
@@ -115,7 +115,7 @@ at::Tensor Umt5Encoder::attention(const std::string& block,
   if (padding_B11L.defined()) bias_BNLL = bias_BNLL.masked_fill(padding_B11L, lowest_finite(type_));
   at::Tensor score_BNLL = heads("q").matmul(heads("k").transpose(2, 3));
   score_BNLL.add_(bias_BNLL);
-  const at::Tensor weight_BNLL = score_BNLL.softmax(-1, wide_type(type_)).to(type_);
+  const at::Tensor weight_BNLL = score_BNLL.softmax(-1, accumulate_type(type_)).to(type_);
   const at::Tensor mixed_BLD =
       weight_BNLL.matmul(heads("v")).transpose(1, 2).reshape({batch, tokens, -1});
   return linear(block + "attn.o.weight", mixed_BLD);
@@ -132,7 +132,7 @@ at::Tensor Umt5Encoder::linear(const std::string& name, const at::Tensor& x_BLD)
 
 // y = weight * round(x / sqrt(mean(x^2) + eps)); the product is rounded before the weight comes in.
 at::Tensor Umt5Encoder::norm(const std::string& name, const at::Tensor& x_BLD) const {
-  const at::Tensor wide_BLD = x_BLD.to(wide_type(type_));
+  const at::Tensor wide_BLD = x_BLD.to(accumulate_type(type_));
   const at::Tensor scale_BL1 = (wide_BLD * wide_BLD).mean(-1, true).add_(kNormEpsilon).rsqrt_();
   return (wide_BLD * scale_BL1).to(type_).mul_(weights_.at(name));
 }

@@ -16,6 +16,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/upsample_nearest3d.h>
 
+#include "core/ops/parameter.h"
 #include "models/frozen/attention.h"
 
 namespace wam {
@@ -68,9 +69,9 @@ at::Tensor conv_over_history(const VaeContext& vae,
   return conv(vae, prefix, buffer_BCTHW, {1, 1, 1}, {0, 1, 1});
 }
 
-// |x| over channels, (B, 1, T, H, W), in wide_type of x.
+// |x| over channels, (B, 1, T, H, W), in accumulate_type of x.
 at::Tensor channel_length(const at::Tensor& x_BCTHW) {
-  const at::ScalarType wide = wide_type(x_BCTHW.scalar_type());
+  const at::ScalarType wide = accumulate_type(x_BCTHW.scalar_type());
   if (x_BCTHW.is_cpu()) {
     // The norm kernel for CPUs is twenty times slower over a strided dimension than this.
     const at::Tensor x = x_BCTHW.to(wide);
@@ -79,7 +80,7 @@ at::Tensor channel_length(const at::Tensor& x_BCTHW) {
   return at::linalg_vector_norm(x_BCTHW, 2, {1}, /*keepdim=*/true, wide);
 }
 
-// In wide_type of x.
+// In accumulate_type of x.
 at::Tensor channel_norm(const at::Tensor& x_BCTHW, const at::Tensor& gamma) {
   const double root = std::sqrt(static_cast<double>(x_BCTHW.size(1)));
   const at::Tensor scale_B1THW = channel_length(x_BCTHW).clamp_min_(1e-12).reciprocal_().mul_(root);

@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 
 #include "core/base/errors.h"
+#include "core/ops/parameter.h"
 #include "models/frozen/attention.h"
 
 namespace wam {
@@ -35,7 +36,7 @@ ClipTower::ClipTower(const ClipConfig& config, FrozenWeights weights)
       device_(weights_.at("visual.cls_embedding").device()) {
   const auto constant = [&](const std::array<double, 3>& values) {
     return at::tensor(at::ArrayRef<double>(values), at::kDouble)
-        .to(wide_type(type_))
+        .to(accumulate_type(type_))
         .view({1, 3, 1, 1})
         .to(device_);
   };
@@ -49,7 +50,7 @@ at::Tensor ClipTower::features(const at::Tensor& image_BCHW) const {
 
 at::Tensor ClipTower::preprocess(const at::Tensor& image_BCHW) const {
   invariant(image_BCHW.dim() == 4 && image_BCHW.size(1) == 3, "CLIP wants pictures (B, 3, H, W)");
-  at::Tensor x = image_BCHW.to(device_).to(wide_type(type_));
+  at::Tensor x = image_BCHW.to(device_).to(accumulate_type(type_));
   x = at::upsample_bicubic2d(x, {config_.image_size, config_.image_size}, /*align_corners=*/false);
   x = x.mul_(0.5).add_(0.5).sub_(mean_1C11_).div_(std_1C11_);
   return x.to(type_);
