@@ -199,7 +199,7 @@ std::string validation_section(const RunData& run) {
   return section("Validation", body + "<br>" + error_table(rows.back()));
 }
 
-// Seconds of each kind in a row of steps.
+// Seconds of each kind in a row of steps and before each of them.
 struct TimeSpent {
   double compute = 0;
   double data = 0;
@@ -211,14 +211,14 @@ struct TimeSpent {
     const double saved = std::isfinite(row.checkpoint_s) ? row.checkpoint_s : 0;
     data += waited;
     checkpoint += saved;
-    compute += std::max(0.0, row.step_s - waited - saved);
+    compute += std::max(0.0, row.step_s - waited);
   }
   [[nodiscard]] double total() const { return compute + data + checkpoint; }
 };
 
 Chart time_chart(const std::vector<StepRow>& steps) {
   Chart out{.title = "Where the time went",
-            .note = "share of a step",
+            .note = "share of the time",
             .series = {{.name = "compute", .style = "c1", .x = {}, .y = {}},
                        {.name = "waiting for data", .style = "c2", .x = {}, .y = {}},
                        {.name = "checkpoint", .style = "c3", .x = {}, .y = {}}}};
@@ -244,9 +244,11 @@ std::string time_sentence(const std::vector<StepRow>& steps) {
   TimeSpent spent;
   for (const StepRow& row : steps) spent.add(row);
   if (spent.total() <= 0) return {};
-  std::string out = fmt::format("<p>Of {} in steps, {:.1f} % went into waiting for data",
-                                human_seconds(spent.total()), 100 * spent.data / spent.total());
-  if (spent.checkpoint > 0) {
+  const bool checkpoints = spent.checkpoint > 0;
+  std::string out = fmt::format(
+      "<p>Of {} in steps{}, {:.1f} % went into waiting for data", human_seconds(spent.total()),
+      checkpoints ? " and between them" : "", 100 * spent.data / spent.total());
+  if (checkpoints) {
     out += fmt::format(" and {:.1f} % into checkpoints", 100 * spent.checkpoint / spent.total());
   }
   return out + ".</p>";

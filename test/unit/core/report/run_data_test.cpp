@@ -25,7 +25,7 @@ struct RunFolder {
 
 TEST_CASE("Steps and validations are read, numbers that are not finite included") {
   const RunFolder folder(
-      "{\"step\":1,\"loss\":2.5,\"step_s\":0.5,\"unknown\":[1]}\n"
+      "{\"step\":1,\"loss\":2.5,\"step_s\":0.5,\"checkpoint_s\":0.25,\"unknown\":[1]}\n"
       "{\"step\":2,\"loss\":\"nan\",\"grad_norm\":\"inf\",\"video_loss\":null,\"skipped\":true}\n"
       "{\"step\":2,\"validation\":{\"windows\":4,\"action_error\":0.3,\"mean_action_error\":0.6,"
       "\"action_names\":[\"a\",\"b\"],\"action_error_per_dim\":[0.1,\"nan\"]}}\n");
@@ -35,6 +35,8 @@ TEST_CASE("Steps and validations are read, numbers that are not finite included"
   CHECK(run.name == "run");
   REQUIRE(run.steps.size() == 2);
   CHECK(run.steps[0].loss == 2.5);
+  CHECK(run.steps[0].checkpoint_s == 0.25);
+  CHECK(std::isnan(run.steps[1].checkpoint_s));
   CHECK(std::isnan(run.steps[0].grad_norm));
   CHECK(std::isnan(run.steps[1].loss));
   CHECK(std::isinf(run.steps[1].grad_norm));
