@@ -180,7 +180,10 @@ struct LogSection {
 
   template <class V>
   void fields(V&& v) {
-    v("every", every, "Steps between two lines of metrics (steps).", at_least(1));
+    v("every", every,
+      "Steps between two lines of progress in the log (steps); a terminal shows every step. "
+      "metrics.jsonl has every step.",
+      at_least(1));
   }
 };
 
