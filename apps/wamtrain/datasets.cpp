@@ -1,6 +1,5 @@
 #include "apps/wamtrain/datasets.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -12,21 +11,6 @@
 
 namespace wam {
 namespace {
-
-std::vector<DatasetMember> open_members(const ResolvedRecipe& recipe) {
-  std::vector<DatasetMember> members;
-  for (const auto& section : recipe.options.data.datasets) {
-    DatasetMember member;
-    member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
-    member.reader = std::make_shared<const LeRobotReader>(section.path);
-    member.binding = bind(*member.reader, member.embodiment);
-    member.weight = section.weight;
-    member.held_back_episodes =
-        held_back_episodes(recipe.options.data.validation, member.reader->num_episodes());
-    members.push_back(std::move(member));
-  }
-  return members;
-}
 
 std::optional<Statistics> entry_of(const std::filesystem::path& file, const std::string& tag) {
   if (!std::filesystem::exists(file)) return std::nullopt;
@@ -49,7 +33,7 @@ Statistics compute_for(const std::string& tag, const std::vector<DatasetMember>&
 
 Statistics statistics_for(const std::string& tag,
                           const ResolvedRecipe& recipe,
-                          RunStart start,
+                          const std::map<std::string, Statistics>& saved,
                           const std::vector<DatasetMember>& members,
                           Log& log) {
   const std::string& choice = recipe.options.data.statistics;
@@ -66,11 +50,9 @@ Statistics statistics_for(const std::string& tag,
       return *entry;
     }
   }
-  if (start == RunStart::kResumed) {
-    if (auto entry = entry_of(statistics_file(recipe), tag)) {
-      log.info(fmt::format("statistics of {}: kept in {}", tag, statistics_file(recipe).string()));
-      return *entry;
-    }
+  if (const auto kept = saved.find(tag); kept != saved.end()) {
+    log.info(fmt::format("statistics of {}: those of the checkpoint", tag));
+    return kept->second;
   }
   log.info(fmt::format("statistics of {}: computed over all episodes, kept in {}", tag,
                        statistics_file(recipe).string()));
@@ -83,19 +65,18 @@ std::filesystem::path statistics_file(const ResolvedRecipe& recipe) {
   return recipe.options.run.dir / "metadata.json";
 }
 
-OpenedData open_data(const ResolvedRecipe& recipe, RunStart start, Log& log) {
-  auto members = open_members(recipe);
-  OpenedData out;
-  for (const auto& member : members) {
-    const std::string& tag = member.embodiment.tag;
-    if (out.statistics.contains(tag)) continue;
-    out.statistics[tag] = statistics_for(tag, recipe, start, members, log);
-  }
-  for (auto& member : members) member.statistics = out.statistics.at(member.embodiment.tag);
-  write_metadata(statistics_file(recipe), out.statistics);
-
+WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   WindowDatasetOptions options;
-  options.members = std::move(members);
+  for (const auto& section : recipe.options.data.datasets) {
+    DatasetMember member;
+    member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
+    member.reader = std::make_shared<const LeRobotReader>(section.path);
+    member.binding = bind(*member.reader, member.embodiment);
+    member.weight = section.weight;
+    member.held_back_episodes =
+        held_back_episodes(recipe.options.data.validation, member.reader->num_episodes());
+    options.members.push_back(std::move(member));
+  }
   options.blocks = recipe.model.config.max_blocks;
   options.view_height = recipe.model.view_height;
   options.view_width = recipe.model.view_width;
@@ -103,13 +84,28 @@ OpenedData open_data(const ResolvedRecipe& recipe, RunStart start, Log& log) {
   options.action_width = recipe.model.config.action_width;
   options.bug_compatible = recipe.options.data.bug_compatible;
   options.seed = recipe.options.run.seed;
-  options.scan_threads = std::max<std::int64_t>(1, recipe.data.workers);
+  options.scan_threads = recipe.threads;
+  return options;
+}
+
+OpenedData open_data(const ResolvedRecipe& recipe,
+                     const std::map<std::string, Statistics>& saved,
+                     Log& log) {
+  WindowDatasetOptions options = dataset_options(recipe);
+  OpenedData out;
+  for (auto& member : options.members) {
+    const std::string& tag = member.embodiment.tag;
+    if (!out.statistics.contains(tag)) {
+      out.statistics[tag] = statistics_for(tag, recipe, saved, options.members, log);
+    }
+    member.statistics = out.statistics.at(tag);
+  }
   out.splits = open_window_datasets(std::move(options));
+  const auto count = [](const WindowDataset* data) {
+    return data == nullptr ? "none" : with_commas(static_cast<std::int64_t>(data->size()));
+  };
   log.info(fmt::format("data: {} windows to train on, {} held back",
-                       with_commas(static_cast<std::int64_t>(out.splits.training->size())),
-                       out.splits.held_back
-                           ? with_commas(static_cast<std::int64_t>(out.splits.held_back->size()))
-                           : "none"));
+                       count(out.splits.training.get()), count(out.splits.held_back.get())));
   return out;
 }
 

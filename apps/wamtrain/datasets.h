@@ -19,10 +19,14 @@ struct OpenedData {
 // Where computed statistics are kept for a run and for its exports.
 std::filesystem::path statistics_file(const ResolvedRecipe& recipe);
 
-enum class RunStart { kFresh, kResumed };
+// The datasets of a recipe with their readers, embodiments and columns, as the dataset and `plan`
+// take them; without statistics. Errors: DataError, ConfigError as the parts give them.
+WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe);
 
-// Statistics as data.statistics says: computed ones are written to statistics_file, and a resumed
-// run takes them from there. Errors: DataError, ConfigError as the parts give them.
-OpenedData open_data(const ResolvedRecipe& recipe, RunStart start, Log& log);
+// Statistics as data.statistics says; `saved` are those of the checkpoint that the run goes on
+// from, taken where the recipe would compute them. Writes nothing. Errors: as dataset_options.
+OpenedData open_data(const ResolvedRecipe& recipe,
+                     const std::map<std::string, Statistics>& saved,
+                     Log& log);
 
 }  // namespace wam

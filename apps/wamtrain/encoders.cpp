@@ -6,7 +6,6 @@
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
-#include "core/io/hash.h"
 #include "core/io/tensor_file.h"
 #include "data/text_cache/text_cache.h"
 #include "models/text/umt5.h"
@@ -101,12 +100,6 @@ void say_loading(const FrozenPart& part, Log& log) {
                        with_commas(part.model.needed_numel()), part.origin));
 }
 
-// The embeddings depend, in their last bits, on where and in what type they were computed.
-std::string weights_key(const FrozenPart& part, const FrozenPlacement& placement) {
-  return fmt::format("{}-{}-{}", hash_hex(frozen_fingerprint(part.model, part.source)),
-                     placement.device.is_cuda() ? "cuda" : "cpu", dtype_name(placement.type));
-}
-
 // Pads the id lists of one call into a rectangle on the encoder's device.
 at::Tensor encode_ids(const Umt5Encoder& encoder,
                       at::Device device,
@@ -162,6 +155,7 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
 
 std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                                              const std::vector<std::string>& prompts,
+                                             const std::string& weights_hash,
                                              const FrozenPlacement& placement,
                                              Log& log) {
   const std::string& path = recipe.options.model.components.tokenizer;
@@ -173,11 +167,13 @@ std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                      "rows. Fix: give the tokenizer that belongs to the encoder "
                      "(model.components.tokenizer).",
                      path, tokenizer->vocabulary_size(), config.vocab);
-  auto cache =
-      std::make_unique<TextCache>(TextCache::Options{.folder = recipe.text_cache,
-                                                     .weights = weights_key(text, placement),
-                                                     .width = config.dim},
-                                  *tokenizer, log);
+  auto cache = std::make_unique<TextCache>(
+      TextCache::Options{.folder = recipe.text_cache,
+                         .weights = fmt::format("{}-{}-{}", weights_hash,
+                                                placement.device.is_cuda() ? "cuda" : "cpu",
+                                                dtype_name(placement.type)),
+                         .width = config.dim},
+      *tokenizer, log);
   if (!cache->missing(prompts).empty()) {
     say_loading(text, log);
     const Umt5Encoder encoder(config, load_frozen(text.model, text.source, placement));

@@ -39,9 +39,11 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
                                               Log& log);
 
 // Embeddings of all prompts: from the cache, the missing ones computed by the text encoder, which
-// is loaded only then and released after.
+// is loaded only then and released after. `weights_hash`: frozen_fingerprint of the text encoder,
+// in hex.
 std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                                              const std::vector<std::string>& prompts,
+                                             const std::string& weights_hash,
                                              const FrozenPlacement& placement,
                                              Log& log);
 

@@ -57,7 +57,10 @@ int exit_code_of(const std::function<int()>& work) {
     print_error(error.what());
     return kExitStopped;
   } catch (const c10::OutOfMemoryError& error) {
-    return report_machine(error.what_without_backtrace());
+    return report_machine(fmt::format("{}\nFix: a smaller train.micro_batch, or memory.recompute: "
+                                      "full; `wamtrain plan` shows what a recipe needs.",
+                                      error.what_without_backtrace())
+                              .c_str());
   } catch (const c10::Error& error) {
     return report_bug(error.what());
   } catch (const std::bad_alloc&) {

@@ -1,11 +1,12 @@
 #include "apps/wamtrain/plan.h"
 
 #include <algorithm>
-#include <memory>
 
+#include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
-#include "apps/wamtrain/install.h"
-#include "data/dataset/window_dataset.h"
+#include "apps/wamtrain/run_device.h"
+#include "core/base/format.h"
+#include "core/cuda/device.h"
 #include "models/wam/memory.h"
 #include "models/wam/parameters.h"
 
@@ -50,28 +51,8 @@ void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
   }
 }
 
-WindowDatasetOptions open(const ResolvedRecipe& recipe) {
-  WindowDatasetOptions options;
-  for (const auto& section : recipe.options.data.datasets) {
-    DatasetMember member;
-    member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
-    member.reader = std::make_shared<const LeRobotReader>(section.path);
-    member.binding = bind(*member.reader, member.embodiment);
-    member.held_back_episodes =
-        held_back_episodes(recipe.options.data.validation, member.reader->num_episodes());
-    options.members.push_back(std::move(member));
-  }
-  options.blocks = recipe.model.config.max_blocks;
-  options.view_height = recipe.model.view_height;
-  options.view_width = recipe.model.view_width;
-  options.bug_compatible = recipe.options.data.bug_compatible;
-  options.seed = recipe.options.run.seed;
-  options.scan_threads = recipe.threads;
-  return options;
-}
-
 void plan_data(const ResolvedRecipe& recipe, Plan& plan) {
-  const auto counts = count_windows(open(recipe));
+  const auto counts = count_windows(dataset_options(recipe));
   for (std::size_t i = 0; i < counts.size(); ++i) {
     plan.datasets.push_back(
         {.path = recipe.options.data.datasets[i].path.string(),
@@ -85,17 +66,39 @@ void plan_data(const ResolvedRecipe& recipe, Plan& plan) {
 
 }  // namespace
 
-std::int64_t Plan::memory_bytes(const std::string& recompute) const {
+std::int64_t Plan::memory_bytes(const std::string& policy) const {
   std::int64_t bytes = weight_bytes + gradient_bytes + optimizer_bytes + encoder_bytes;
   for (const auto& [name, activations] : activation_bytes) {
-    if (name == recompute) bytes += activations;
+    if (name == policy) bytes += activations;
   }
   return bytes;
 }
 
-Plan make_plan(const ResolvedRecipe& recipe) {
+Plan plan_memory(const ResolvedRecipe& recipe) {
   Plan plan;
   plan_model(recipe, plan);
+  plan.recompute = name_of(recompute_policy(recipe));
+  return plan;
+}
+
+void say_memory(const Plan& plan, c10::Device device, Log& log) {
+  const auto bytes = [](std::int64_t value) { return human_bytes(static_cast<double>(value)); };
+  const std::int64_t state = plan.weight_bytes + plan.gradient_bytes + plan.optimizer_bytes;
+  const std::int64_t needed = plan.memory_bytes(plan.recompute);
+  log.info(fmt::format("memory: weights {}, gradients {}, optimizer {}, activations {} ({})",
+                       bytes(plan.weight_bytes), bytes(plan.gradient_bytes),
+                       bytes(plan.optimizer_bytes), bytes(needed - state - plan.encoder_bytes),
+                       plan.recompute));
+  const std::int64_t there = device_memory(device).total_bytes;
+  if (needed <= there) return;
+  log.warn(
+      fmt::format("about {} are needed, and {} has {}: the run will probably not fit. Smaller: "
+                  "train.micro_batch, memory.recompute: full",
+                  bytes(needed), describe_device(device), bytes(there)));
+}
+
+Plan make_plan(const ResolvedRecipe& recipe) {
+  Plan plan = plan_memory(recipe);
   plan_data(recipe, plan);
   const auto& train = recipe.train.options;
   plan.micro_steps = (train.global_batch + train.micro_batch - 1) / train.micro_batch;

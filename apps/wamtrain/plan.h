@@ -5,7 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 #include "apps/wamtrain/recipe.h"
+#include "core/base/log.h"
 
 namespace wam {
 
@@ -34,6 +37,7 @@ struct Plan {
   std::int64_t encoder_bytes = 0;    // VAE and image encoder; the text encoder is released
   // Activations of one micro-batch by recompute policy, in the order of the policies.
   std::vector<std::pair<std::string, std::int64_t>> activation_bytes;
+  std::string recompute;  // the recipe's policy
   std::int64_t checkpoint_bytes = 0;
 
   std::vector<PlannedDataset> datasets;
@@ -43,8 +47,13 @@ struct Plan {
   double epochs = 0;                 // of the whole run
 
   // All of it with the policy of the recipe.
-  [[nodiscard]] std::int64_t memory_bytes(const std::string& recompute) const;
+  [[nodiscard]] std::int64_t memory_bytes(const std::string& policy) const;
 };
+
+// The part of a plan that follows from the model alone; reads no dataset.
+Plan plan_memory(const ResolvedRecipe& recipe);
+// Says what memory is for, and warns when it is more than the device has.
+void say_memory(const Plan& plan, c10::Device device, Log& log);
 
 // Reads the datasets' tables (labels and lengths), allocates no tensor of the model, touches no
 // GPU. Errors: DataError when a dataset cannot be read or holds no window.

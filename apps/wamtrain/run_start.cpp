@@ -56,7 +56,13 @@ std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& 
                          checkpoints.path().string());
     return nullptr;
   }
-  if (resume != "auto") return open_named(resume, log);
+  if (resume != "auto" && !checkpoints.has_data()) return open_named(resume, log);
+  if (resume != "auto") {
+    log.info(
+        fmt::format("checkpoint.resume: {} gave this run its start; going on from its own "
+                    "checkpoints",
+                    resume));
+  }
   const Resumable found = find_resumable(checkpoints);
   for (const auto& check : found.passed_over) {
     log.warn(fmt::format("passing over {}: {}", check.folder.string(), check.text()));

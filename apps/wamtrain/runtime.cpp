@@ -7,6 +7,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_identity.h"
 #include "apps/wamtrain/run_start.h"
@@ -14,15 +15,17 @@
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/base/log.h"
+#include "core/base/names.h"
 #include "core/cuda/device.h"
 #include "core/io/atomic_file.h"
+#include "core/io/disk.h"
 #include "core/train/checkpoint_writer.h"
 #include "core/train/loop.h"
 #include "core/train/run_folder.h"
 #include "data/loader/loader.h"
 #include "models/wam/memory.h"
 #include "models/wam/wam_model.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/make_sharding.h"
 
 namespace wam {
 namespace {
@@ -38,7 +41,7 @@ class Run {
       : recipe_(recipe), log_(log), device_(resolve_device(recipe)) {}
 
   int train() {
-    prepare();
+    read_inputs();
     build_model();
     start_from();
     const LoopEnd end = loop();
@@ -48,19 +51,23 @@ class Run {
   }
 
  private:
-  void prepare() {
-    prepare_device({.device = device_,
-                    .cpu_threads = static_cast<int>(recipe_.threads),
-                    .deterministic = recipe_.options.precision.deterministic});
+  // Everything that may refuse the run comes before anything is written or allocated.
+  void read_inputs() {
     log_.info(fmt::format("{}, recipe {} ({})", version_line(), recipe_.source, recipe_.hash()));
-    log_.info("device: " + describe_device(device_));
     start_ = find_start(recipe_, log_);
-    write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
-    data_ = open_data(recipe_, start_ ? RunStart::kResumed : RunStart::kFresh, log_);
+    data_ = open_data(recipe_, saved_statistics(), log_);
     frozen_ = frozen_origins(recipe_);
-    const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
-    text_ = prepare_text(recipe_, prompts(), placement, log_);
-    encoders_ = load_encoders(recipe_, placement, log_);
+    facts_ = export_facts_json(export_facts(recipe_, data_.statistics));
+    if (start_) check_same_run(start_->manifest().run);
+    write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
+    write_metadata(statistics_file(recipe_), data_.statistics);
+  }
+
+  [[nodiscard]] std::map<std::string, Statistics> saved_statistics() const {
+    if (!start_) return {};
+    const std::string where = start_->folder().string();
+    const ExportFacts facts = parse_export_facts(start_->manifest().run.extra, where);
+    return parse_metadata(facts.metadata, where);
   }
 
   [[nodiscard]] std::vector<std::string> prompts() const {
@@ -73,6 +80,17 @@ class Run {
   }
 
   void build_model() {
+    prepare_device({.device = device_,
+                    .cpu_threads = static_cast<int>(recipe_.threads),
+                    .deterministic = recipe_.options.precision.deterministic});
+    log_.info("device: " + describe_device(device_));
+    if (device_.is_cpu() && cuda_version() != "none" &&
+        recipe_.options.run.device == DeviceChoice::kAuto) {
+      log_.warn("run.device: auto, and no GPU answers: training on the CPU");
+    }
+    const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
+    text_ = prepare_text(recipe_, prompts(), hash_of("text_encoder"), placement, log_);
+    encoders_ = load_encoders(recipe_, placement, log_);
     model_ = std::make_unique<WamModel>(
         WamModel::Options{.config = recipe_.model.config,
                           .compute_type = compute_type(recipe_),
@@ -82,9 +100,9 @@ class Run {
         *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
-    sharding_ = std::make_unique<NoShard>(
-        model_->units(),
-        NoShard::Options{.device = device_, .compute_type = compute_type(recipe_)});
+    say_memory(plan_memory(recipe_), device_, log_);
+    sharding_ = make_sharding(recipe_.options.parallel.strategy, model_->units(),
+                              {.device = device_, .compute_type = compute_type(recipe_)});
     const TrainSection& train = recipe_.train.options;
     optimizer_ =
         std::make_unique<AdamW>(*sharding_, AdamWOptions{.beta1 = train.betas[0],
@@ -98,12 +116,22 @@ class Run {
         sharding_->units().front().placement(), log_);
   }
 
+  [[nodiscard]] const std::string& hash_of(const std::string& component) const {
+    for (const auto& origin : frozen_) {
+      if (origin.component == component) return origin.hash;
+    }
+    throw InvariantError("a frozen component without a hash");
+  }
+
   // Weights and position: of the checkpoint, or of a fresh run.
   void start_from() {
     const auto metrics = recipe_.options.run.dir / "metrics.jsonl";
     if (start_) {
       const RunState& saved = start_->manifest().run;
-      check_same_run(saved);
+      // Frozen tensors are in no checkpoint; no recipe freezes a part of the transformer yet.
+      for (const auto& unit : sharding_->units()) {
+        invariant(unit.spec().numel == unit.spec().trainable_numel, "frozen tensors at a resume");
+      }
       start_->restore(sharding_->units());
       optimizer_->set_applied_updates(saved.applied_updates);
       first_step_ = saved.step;
@@ -117,17 +145,17 @@ class Run {
     sharding_->publish_weights();
     cut_metrics(metrics, first_step_);
     metrics_ = std::make_unique<MetricsFile>(metrics);
+    resumed_ = start_ != nullptr;
     start_.reset();
   }
 
   void check_same_run(const RunState& saved) const {
     const RunComparison compared = compare_run(saved, expected_run());
+    require<ConfigError>(compared.refused.empty(),
+                         "resuming from step {}: this recipe is another run.\n  {}\nFix: undo the "
+                         "change, or give the new run a run.dir of its own.",
+                         saved.step, join(compared.refused, "\n  "));
     for (const auto& note : compared.notes) log_.info(note);
-    if (compared.refused.empty()) return;
-    throw ConfigError(fmt::format(
-        "resuming from step {}: this recipe is another run.\n  {}\nFix: undo the change, or give "
-        "the new run a run.dir of its own.",
-        saved.step, join(compared.refused, "\n  ")));
   }
 
   [[nodiscard]] ExpectedRun expected_run() const {
@@ -137,6 +165,7 @@ class Run {
     expected.seed = recipe_.options.run.seed;
     expected.generator = kGenerator;
     expected.global_batch = recipe_.train.options.global_batch;
+    expected.recipe = recipe_.dump();
     expected.recipe_hash = recipe_.hash();
     expected.threads = device_.is_cpu() ? recipe_.threads : 1;
     return expected;
@@ -160,7 +189,7 @@ class Run {
     run.recipe_hash = self.recipe_hash;
     run.model = self.model;
     run.frozen = frozen_;
-    run.extra = export_facts_json(export_facts(recipe_, data_.statistics));
+    run.extra = facts_;
     writer_->save(sharding_->units(), std::move(run));
   }
 
@@ -192,14 +221,14 @@ class Run {
 
   LoopEnd loop() {
     open_stream();
-    const StopSignal stop;
+    reset_peak_memory(device_);
     const LoopParts parts{.model = *model_,
                           .sharding = *sharding_,
                           .optimizer = *optimizer_,
                           .source = *loader_,
                           .metrics = *metrics_,
                           .log = log_,
-                          .stop = stop,
+                          .stop = stop_,
                           .validator = validator_ ? &*validator_ : nullptr,
                           .save = [this](std::int64_t step) { save(step); }};
     LoopOptions options;
@@ -212,8 +241,9 @@ class Run {
     options.max_nonfinite = recipe_.train.options.max_nonfinite;
     options.seed = recipe_.options.run.seed;
     options.run_folder = recipe_.options.run.dir;
+    options.resumed = resumed_;
     options.schedule = recipe_.train.make_schedule();
-    if (first_step_ >= options.steps && first_step_ > 0) {
+    if (first_step_ >= options.steps && resumed_) {
       log_.info(
           fmt::format("step {} of {} is done already: nothing left to train. To go on, raise "
                       "train.steps.",
@@ -233,22 +263,25 @@ class Run {
     }
   }
 
+  StopSignal stop_;  // from the first second until the last checkpoint is on the disk
   const ResolvedRecipe& recipe_;
   Log& log_;
   at::Device device_;
   std::unique_ptr<CheckpointReader> start_;  // until its content has been taken over
   OpenedData data_;
   std::vector<FrozenOrigin> frozen_;
+  std::string facts_;  // what an export will need, for every checkpoint
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;
   std::unique_ptr<WamModel> model_;
-  std::unique_ptr<NoShard> sharding_;
+  std::unique_ptr<Sharding> sharding_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<CheckpointWriter> writer_;
   std::optional<SampleOrder> order_;
   std::unique_ptr<Loader> loader_;
   std::optional<Validator> validator_;
+  bool resumed_ = false;
   std::int64_t first_step_ = 0;
   std::uint64_t samples_seen_ = 0;
 };
@@ -257,7 +290,7 @@ class Run {
 
 int run_training(const ResolvedRecipe& recipe) {
   const auto& folder = recipe.options.run.dir;
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   const RunFolderLock lock(folder);
   Log log({.console = true, .file = (folder / "log.txt").string()});
   return Run(recipe, log).train();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include <ATen/TensorOperators.h>
@@ -45,13 +47,14 @@ class Loop {
 
   LoopEnd run(std::int64_t first_step) {
     for (std::int64_t step = first_step; step < options_.steps; ++step) {
+      if (parts_.stop.requested()) return stop(step, first_step);
       const StepMetrics metrics = train_step(step);
       parts_.metrics.write(metrics);
       show(metrics);
       guard(metrics);
+      if (parts_.stop.requested() && step + 1 < options_.steps) return stop(step + 1, first_step);
       if (is_due(options_.validate_every, step + 1)) validate(step + 1);
       if (is_due(options_.checkpoint_every, step + 1)) save(step + 1);
-      if (parts_.stop.requested() && step + 1 < options_.steps) return stop(step + 1);
     }
     parts_.log.end_progress();
     finish(first_step);
@@ -75,6 +78,7 @@ class Loop {
     metrics.epoch =
         static_cast<double>(metrics.samples_seen) / static_cast<double>(parts_.source.epoch_size());
     metrics.step_s = seconds_since(start);
+    metrics.checkpoint_s = std::exchange(checkpoint_s_, 0.0);
     rate_.add(metrics.step_s);
     metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
     metrics.peak_memory_bytes =
@@ -107,9 +111,10 @@ class Loop {
 
   // The only wait for the device in a step.
   void read_back(const at::Tensor& losses, const UpdateResult& update, StepMetrics& metrics) {
-    const at::Tensor host = at::cat({losses, update.grad_norm.reshape({1}),
-                                     update.skipped.to(at::kDouble).reshape({1})})
-                                .to(at::kCPU);
+    const at::Tensor host =
+        at::cat({losses, update.grad_norm.reshape({1}), update.skipped.to(at::kDouble).reshape({1}),
+                 update.unit_square_sums})
+            .to(at::kCPU);
     const auto* values = host.const_data_ptr<double>();
     const auto samples = static_cast<double>(options_.global_batch);
     metrics.loss = values[0] / samples;
@@ -117,6 +122,10 @@ class Loop {
     metrics.action_loss = values[2] / samples;
     metrics.grad_norm = values[3];
     metrics.skipped = values[4] != 0;
+    const auto& units = parts_.sharding.units();
+    const auto* largest = std::max_element(values + 5, values + 5 + units.size());
+    metrics.largest_unit = units[static_cast<std::size_t>(largest - (values + 5))].spec().name;
+    metrics.largest_unit_norm = std::sqrt(*largest);
     if (!metrics.skipped) return;
     for (const auto& id : batch_ids_) {
       metrics.samples.push_back(fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame));
@@ -155,7 +164,8 @@ class Loop {
   }
 
   void validate(std::int64_t step) {
-    if (parts_.validator == nullptr || step == last_validated_) return;
+    // Who waits for the run to end does not wait for a score.
+    if (parts_.validator == nullptr || step == last_validated_ || parts_.stop.requested()) return;
     last_validated_ = step;
     const ValidationMetrics m =
         parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
@@ -174,11 +184,18 @@ class Loop {
   void save(std::int64_t step) {
     if (step == last_saved_) return;
     last_saved_ = step;
+    const auto start = Clock::now();
     parts_.save(step);
+    checkpoint_s_ += seconds_since(start);
   }
 
-  LoopEnd stop(std::int64_t step) {
+  LoopEnd stop(std::int64_t step, std::int64_t first_step) {
     parts_.log.end_progress();
+    if (step == first_step) {
+      parts_.log.info(
+          fmt::format("{} received before the first step: leaving", parts_.stop.name()));
+      return LoopEnd::kStopped;
+    }
     parts_.log.info(
         fmt::format("{} received: saving after step {} and leaving", parts_.stop.name(), step));
     save(step);
@@ -186,7 +203,7 @@ class Loop {
   }
 
   void finish(std::int64_t first_step) {
-    if (options_.steps <= first_step && first_step > 0) return;  // nothing new to save
+    if (options_.steps <= first_step && options_.resumed) return;  // nothing new to save
     if (options_.validate_every > 0) validate(options_.steps);
     if (options_.checkpoint_at_end) save(options_.steps);
   }
@@ -196,6 +213,7 @@ class Loop {
   Rate rate_;
   std::vector<SampleId> batch_ids_;
   std::int64_t nonfinite_in_a_row_ = 0;
+  double checkpoint_s_ = 0;  // since the last line of metrics
   std::int64_t last_saved_ = -1;
   std::int64_t last_validated_ = -1;
 };

@@ -22,6 +22,7 @@ struct LoopOptions {
   std::int64_t log_every = 1;
   std::int64_t checkpoint_every = 0;  // 0: only at the end
   bool checkpoint_at_end = true;
+  bool resumed = false;             // first_step has a checkpoint already
   std::int64_t validate_every = 0;  // 0: never
   std::int64_t max_nonfinite = 5;   // skipped updates in a row before the run stops
   std::uint64_t seed = 0;

@@ -48,7 +48,10 @@ void MetricsFile::write(const StepMetrics& m) {
                {"data_wait_s", number(m.data_wait_s)},
                {"samples_per_s", number(m.samples_per_s)},
                {"peak_memory_bytes", m.peak_memory_bytes},
-               {"samples_seen", m.samples_seen}};
+               {"samples_seen", m.samples_seen},
+               {"largest_unit", m.largest_unit},
+               {"largest_unit_norm", number(m.largest_unit_norm)}};
+  if (m.checkpoint_s > 0) json["checkpoint_s"] = number(m.checkpoint_s);
   if (m.skipped) {
     json["skipped"] = true;
     json["samples"] = m.samples;

@@ -127,9 +127,14 @@ json entry_of(const Statistics& statistics) {
 }  // namespace
 
 std::map<std::string, Statistics> read_metadata(const std::filesystem::path& file) {
+  return parse_metadata(read_file(file), file);
+}
+
+std::map<std::string, Statistics> parse_metadata(const std::string& text,
+                                                 const std::filesystem::path& file) {
   json root;
   try {
-    root = json::parse(read_file(file));
+    root = json::parse(text);
   } catch (const json::exception& error) {
     throw DataError(
         fmt::format("reading {}: not JSON: {}. Fix: make the file anew "

@@ -47,6 +47,9 @@ struct Statistics {
 //         modalities.action.KEY.relative is ours.
 // Errors: DataError naming file, tag and key (not JSON, a statistic missing or of another width).
 std::map<std::string, Statistics> read_metadata(const std::filesystem::path& file);
+// The same from its text; `file` is named in messages.
+std::map<std::string, Statistics> parse_metadata(const std::string& text,
+                                                 const std::filesystem::path& file);
 
 // The entry of `tag`. Errors: as read_metadata; DataError with the nearest tag.
 Statistics read_statistics(const std::filesystem::path& file, const std::string& tag);
