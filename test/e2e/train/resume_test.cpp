@@ -23,15 +23,20 @@ void sleep_ms(int time) {
   std::this_thread::sleep_for(milliseconds(time));
 }
 
-// Waits until the run has written a checkpoint and `steps` lines of metrics. False when the process
-// has ended before.
+// Waits until the run has done `steps` steps. False when the process has ended before.
 bool wait_for_step(Program& program, const TinyRuns& runs, std::int64_t steps) {
-  const auto run = runs.path() / "killed";
   while (program.is_running()) {
-    if (num_lines(run / "metrics.jsonl") >= steps &&
-        std::filesystem::exists(run / "checkpoints" / "latest")) {
-      return true;
-    }
+    if (num_lines(runs.path() / "killed" / "metrics.jsonl") >= steps) return true;
+    sleep_ms(2);
+  }
+  return false;
+}
+
+// The same, and until there is a checkpoint: it is written while the next steps are computed.
+bool wait_for_checkpoint(Program& program, const TinyRuns& runs, std::int64_t steps) {
+  if (!wait_for_step(program, runs, steps)) return false;
+  while (program.is_running()) {
+    if (std::filesystem::exists(runs.path() / "killed" / "checkpoints" / "latest")) return true;
     sleep_ms(2);
   }
   return false;
@@ -56,7 +61,7 @@ void kill_and_finish(const TinyRuns& runs,
     const int moment_ms = static_cast<int>(random() % static_cast<unsigned>(step_ms));
     INFO(fmt::format("killed {} ms after step {}", moment_ms, step));
     Program program(runs.arguments("train", "killed", overrides), runs.path());
-    REQUIRE(wait_for_step(program, runs, step));
+    REQUIRE(wait_for_checkpoint(program, runs, step));
     sleep_ms(moment_ms);
     program.signal(SIGKILL);
     CHECK(program.wait().exit_code == -SIGKILL);
@@ -87,6 +92,21 @@ TEST_CASE("resume: killed at five moments in a row") {
   kill_and_finish(runs, overrides, {4, 9, 14, 19, 25}, 100);
 
   check_equal_runs(runs, 30);
+}
+
+TEST_CASE("resume: killed before its first checkpoint, a run starts afresh without a trace") {
+  const TinyRuns runs;
+  const TinyRuns::Overrides overrides{"train.steps=6", "checkpoint.every=0"};
+  runs.must_train("straight", overrides);
+  Program program(runs.arguments("train", "killed", overrides), runs.path());
+  REQUIRE(wait_for_step(program, runs, 2));
+  program.signal(SIGKILL);
+  REQUIRE(program.wait().exit_code == -SIGKILL);
+
+  const auto done = runs.must_train("killed", overrides);
+
+  CHECK_THAT(done.out, !Catch::Contains("resuming"));
+  check_equal_runs(runs, 6);
 }
 
 TEST_CASE("resume: stopped by SIGTERM and SIGINT after the step in hand, with a checkpoint") {

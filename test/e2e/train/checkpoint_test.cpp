@@ -1,0 +1,224 @@
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/core.h>
+
+#include "test/e2e/support/tiny_run.h"
+#include "test/support/catch.h"
+
+// What a run does with the checkpoints that it finds.
+
+namespace fs = std::filesystem;
+using wam::test::damage;
+using wam::test::Outcome;
+using wam::test::TinyRuns;
+
+namespace {
+
+// Six steps, a checkpoint every two.
+class Trained {
+ public:
+  Trained() { runs.must_train("run", overrides()); }
+
+  [[nodiscard]] static TinyRuns::Overrides overrides(const TinyRuns::Overrides& more = {}) {
+    TinyRuns::Overrides out{"train.steps=6", "checkpoint.every=2"};
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }
+  [[nodiscard]] Outcome go_on(const TinyRuns::Overrides& more = {}) const {
+    return runs.train("run", overrides(more));
+  }
+  [[nodiscard]] fs::path shard(std::int64_t step) const {
+    return runs.checkpoint("run", step) / "shard_00000_of_00001.safetensors";
+  }
+  [[nodiscard]] std::map<std::string, std::string> content() const {
+    auto out = wam::test::folder_content(runs.path() / "run");
+    out.erase("log.txt");
+    return out;
+  }
+
+  TinyRuns runs;
+};
+
+// Refused with exit 2, and nothing of the run has changed.
+void check_refused(const Trained& trained,
+                   const TinyRuns::Overrides& more,
+                   const std::string& expected) {
+  const auto before = trained.content();
+
+  const auto done = trained.go_on(more);
+
+  INFO(done.out << done.err);
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Catch::Contains(expected) && Catch::Contains("Fix: "));
+  CHECK_THAT(done.out, !Catch::Contains("are the same"));
+  const auto after = trained.content();
+  for (const auto& [file, bytes] : before) {
+    INFO(file);
+    REQUIRE(after.contains(file));
+    CHECK((after.at(file) == bytes));
+  }
+  CHECK(after.size() == before.size());
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: one flipped byte, and the run falls back to the one before and says so") {
+  const Trained trained;
+  const auto losses = trained.runs.losses("run");
+  const auto state = trained.runs.state("run", 6);
+  damage(trained.shard(6));
+
+  const auto done = trained.go_on();
+
+  INFO(done.out << done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("passing over run/checkpoints/step_00000006: the content of "
+                                       "shard_00000_of_00001.safetensors has changed"));
+  CHECK_THAT(done.out, Catch::Contains("resuming from run/checkpoints/step_00000004"));
+  CHECK_THAT(done.out, Catch::Contains("step_00000006.set_aside"));
+  CHECK(trained.runs.losses("run") == losses);
+  CHECK((trained.runs.state("run", 6) == state));
+  CHECK(fs::exists(trained.runs.path() / "run/checkpoints/step_00000006.set_aside"));
+}
+
+TEST_CASE("checkpoint: a flipped byte in the manifest, or a file cut short, is noticed as well") {
+  const Trained trained;
+  damage(trained.runs.checkpoint("run", 6) / "manifest.json");
+  fs::resize_file(trained.shard(4), 1000);
+
+  const auto done = trained.go_on();
+
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("passing over run/checkpoints/step_00000006: "));
+  CHECK_THAT(done.out, Catch::Contains("passing over run/checkpoints/step_00000004: "
+                                       "shard_00000_of_00001.safetensors has 1000 bytes"));
+  CHECK_THAT(done.out, Catch::Contains("resuming from run/checkpoints/step_00000002"));
+}
+
+TEST_CASE("checkpoint: all damaged is an error, never a fresh start") {
+  const Trained trained;
+  for (const std::int64_t step : {2, 4, 6}) damage(trained.shard(step));
+
+  check_refused(trained, {}, "there is none that is whole, and the run does not start afresh");
+}
+
+TEST_CASE("checkpoint: resume never refuses a folder with checkpoints") {
+  const Trained trained;
+  check_refused(trained, {"checkpoint.resume=never"}, "run/checkpoints holds checkpoints");
+}
+
+TEST_CASE("checkpoint: resume names a checkpoint, of another run too") {
+  const Trained trained;
+  const TinyRuns& runs = trained.runs;
+  const auto overrides = Trained::overrides({"checkpoint.resume=run/checkpoints/step_00000002"});
+
+  const auto done = runs.must_train("other", overrides);
+
+  CHECK_THAT(done.out, Catch::Contains("resuming from run/checkpoints/step_00000002"));
+  CHECK((runs.state("other", 6) == runs.state("run", 6)));
+  damage(trained.shard(4));
+  const auto refused =
+      runs.train("third", Trained::overrides({"checkpoint.resume=run/checkpoints/step_00000004"}));
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("resuming from run/checkpoints/step_00000004: the "
+                                          "content of") &&
+                              Catch::Contains("Fix: "));
+}
+
+TEST_CASE("checkpoint: another seed, batch, model or dataset is another run") {
+  const Trained trained;
+  check_refused(trained, {"run.seed=5"}, "run.seed: checkpoint 1, run 5");
+  check_refused(trained, {"train.global_batch=8"}, "train.global_batch: checkpoint 4, run 8");
+  check_refused(trained, {"model.layers=1"}, "layers: checkpoint 2, run 1");
+  trained.runs.write_dataset("other", 3, 7);
+  check_refused(trained, {"data.datasets=[{path: other, embodiment: tiny}]"}, "data");
+}
+
+TEST_CASE("checkpoint: other statistics are other data, and trying them harms nothing") {
+  const Trained trained;
+  std::string other = wam::test::file_content(trained.runs.path() / "run/metadata.json");
+  const auto digit = other.find_first_of("123456789", other.find("\"max\""));
+  REQUIRE(digit != std::string::npos);
+  other[digit] = other[digit] == '9' ? '8' : static_cast<char>(other[digit] + 1);
+  std::ofstream(trained.runs.path() / "other.json") << other;
+
+  check_refused(trained, {"data.statistics=other.json"}, "data");
+
+  CHECK(trained.go_on().exit_code == 0);
+}
+
+TEST_CASE("checkpoint: what may change is allowed and named") {
+  const Trained trained;
+  const auto done = trained.go_on({"train.micro_batch=3", "train.steps=8"});
+
+  INFO(done.out << done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("train.micro_batch: 4 -> 3") &&
+                           Catch::Contains("train.steps: 6 -> 8"));
+  CHECK(trained.runs.losses("run").size() == 8);
+}
+
+TEST_CASE("checkpoint: another number of threads is named as not bit for bit") {
+  const Trained trained;
+  const auto done = trained.go_on({"run.threads=2", "train.steps=7"});
+
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("2 threads, the checkpoint was written with 1: on the CPU "
+                                       "not bit for bit from here on"));
+}
+
+TEST_CASE("checkpoint: metrics are cut back to the checkpoint at resume") {
+  const Trained trained;
+  const auto metrics = trained.runs.path() / "run" / "metrics.jsonl";
+  const auto losses = trained.runs.losses("run");
+  fs::remove_all(trained.runs.checkpoint("run", 6));
+  // What a killed process leaves: a line that is not whole.
+  std::ofstream(metrics, std::ios::app) << R"({"step":7,"epo)";
+
+  const auto done = trained.go_on();
+
+  CHECK(done.exit_code == 0);
+  CHECK(trained.runs.losses("run") == losses);
+}
+
+TEST_CASE("checkpoint: a finished run that starts again does nothing and says so") {
+  const Trained trained;
+  const auto before = trained.content();
+
+  const auto done = trained.go_on();
+
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("step 6 of 6 is done already"));
+  CHECK((trained.content() == before));
+}
+
+TEST_CASE("checkpoint: keeps the newest, and latest names the last") {
+  const Trained trained;
+  const auto done = trained.go_on({"train.steps=10", "checkpoint.keep=2"});
+
+  CHECK(done.exit_code == 0);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(trained.runs.path() / "run/checkpoints")) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"latest", "step_00000008", "step_00000010"});
+  CHECK(wam::test::file_content(trained.runs.path() / "run/checkpoints/latest") ==
+        "step_00000010\n");
+}
+
+TEST_CASE("verify: 0 for a whole checkpoint, 1 for a damaged one") {
+  const Trained trained;
+  const auto verify = [&] { return trained.runs.run({"verify", "run/checkpoints/step_00000004"}); };
+  const auto good = verify();
+  CHECK(good.exit_code == 0);
+  CHECK_THAT(good.out, Catch::Contains("step 4, 1 file, ") && Catch::Contains("all hashes hold"));
+
+  damage(trained.shard(4));
+
+  const auto bad = verify();
+  CHECK(bad.exit_code == 1);
+  CHECK_THAT(bad.out, Catch::Contains("the content of shard_00000_of_00001.safetensors has "
+                                      "changed: its hash is"));
+}
