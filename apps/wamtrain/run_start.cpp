@@ -24,6 +24,12 @@ std::unique_ptr<CheckpointReader> open_named(const std::filesystem::path& folder
   return std::make_unique<CheckpointReader>(folder);
 }
 
+bool lies_in(const std::filesystem::path& checkpoint, const CheckpointFolder& checkpoints) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(std::filesystem::canonical(checkpoint).parent_path(),
+                                     checkpoints.path(), ignored);
+}
+
 }  // namespace
 
 RunFolderLock::RunFolderLock(const std::filesystem::path& folder) {
@@ -56,7 +62,9 @@ std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& 
                          checkpoints.path().string());
     return nullptr;
   }
-  if (resume != "auto" && !checkpoints.has_data()) return open_named(resume, log);
+  if (resume != "auto" && (!checkpoints.has_data() || lies_in(resume, checkpoints))) {
+    return open_named(resume, log);
+  }
   if (resume != "auto") {
     log.info(
         fmt::format("checkpoint.resume: {} gave this run its start; going on from its own "

@@ -28,11 +28,11 @@ class RunFolderLock {
 
 std::filesystem::path checkpoints_path(const ResolvedRecipe& recipe);
 
-// What checkpoint.resume makes the run go on from; null: a fresh start. A named checkpoint starts a
-// run that has none of its own; started again, the run goes on from its own newest, as with `auto`.
-// What was passed over, and why, goes to the log.
-// Errors: DataError when there are checkpoints and none can be used; ConfigError for `never` where
-// there are checkpoints.
+// What checkpoint.resume makes the run go on from; null: a fresh start. A named checkpoint of
+// another run starts one that has none of its own; started again, the run goes on from its own
+// newest, as with `auto`. A named checkpoint of the run itself is gone back to. What was passed
+// over, and why, goes to the log. Errors: DataError when there are checkpoints and none can be
+// used; ConfigError for `never` where there are checkpoints.
 std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& log);
 
 }  // namespace wam

@@ -151,7 +151,8 @@ struct CheckpointSection {
     v("resume", resume,
       "auto: the newest complete checkpoint of run.dir whose hashes hold, a fresh start when there "
       "is no checkpoint at all. never: a fresh start; refused when run.dir holds checkpoints. Or "
-      "the path of one checkpoint folder.");
+      "the path of a checkpoint folder: one of this run, to go back to it (later ones are set "
+      "aside), or one of another, which starts a run that has none yet.");
   }
 };
 

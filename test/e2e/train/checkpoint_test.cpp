@@ -126,6 +126,34 @@ TEST_CASE("checkpoint: resume names a checkpoint, of another run too") {
                               Catch::Contains("Fix: "));
 }
 
+TEST_CASE("checkpoint: a run goes back to an older checkpoint of its own when that is named") {
+  const Trained trained;
+  const TinyRuns& runs = trained.runs;
+  const auto losses = runs.losses("run");
+  const auto state = runs.state("run", 6);
+
+  const auto done = trained.go_on({"checkpoint.resume=run/checkpoints/step_00000002/"});
+
+  INFO(done.out << done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("resuming from run/checkpoints/step_00000002") &&
+                           Catch::Contains("step_00000004.set_aside") &&
+                           Catch::Contains("step_00000006.set_aside"));
+  CHECK(runs.losses("run") == losses);
+  CHECK((runs.state("run", 6) == state));
+}
+
+TEST_CASE("checkpoint: a run started from another's checkpoint goes on from its own") {
+  const Trained trained;
+  const auto overrides = Trained::overrides({"checkpoint.resume=run/checkpoints/step_00000002"});
+  trained.runs.must_train("other", overrides);
+  std::filesystem::remove_all(trained.runs.checkpoint("other", 6));
+
+  const auto done = trained.runs.must_train("other", overrides);
+
+  CHECK_THAT(done.out, Catch::Contains("resuming from other/checkpoints/step_00000004"));
+}
+
 TEST_CASE("checkpoint: another seed, batch, model or dataset is another run") {
   const Trained trained;
   check_refused(trained, {"run.seed=5"}, "run.seed: checkpoint 1, run 5");

@@ -89,7 +89,7 @@ TEST_CASE("resume: killed at five moments in a row") {
   const TinyRuns::Overrides overrides{"train.steps=30", "checkpoint.every=3", "checkpoint.keep=2"};
   runs.must_train("straight", overrides);
 
-  kill_and_finish(runs, overrides, {4, 9, 14, 19, 25}, 100);
+  kill_and_finish(runs, overrides, {4, 8, 12, 16, 20}, 100);
 
   check_equal_runs(runs, 30);
 }
