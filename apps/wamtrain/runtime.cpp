@@ -255,7 +255,7 @@ class Run {
   void say_end(LoopEnd end) const {
     const std::string where = checkpoints_path(recipe_).string();
     if (end == LoopEnd::kStopped) {
-      log_.info("stopped; the same command goes on from the checkpoint in " + where);
+      log_.info("stopped; the same command goes on");
     } else if (recipe_.options.checkpoint.at_end) {
       log_.info("finished; the last checkpoint is in " + where);
     } else {

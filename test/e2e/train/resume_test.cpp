@@ -136,6 +136,22 @@ TEST_CASE("resume: stopped by SIGTERM and SIGINT after the step in hand, with a 
   CHECK_THAT(done.out, Catch::Contains("finished; the last checkpoint is in"));
 }
 
+TEST_CASE("resume: stopped before its first step, a run leaves nothing to go on from") {
+  const TinyRuns runs;
+  const TinyRuns::Overrides overrides{"train.steps=2"};
+  Program program(runs.arguments("train", "killed", overrides), runs.path());
+  while (program.is_running() && program.out().empty()) sleep_ms(2);
+  program.signal(SIGTERM);
+
+  const auto done = program.wait();
+
+  INFO(done.out << done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Catch::Contains("SIGTERM received before the first step: leaving"));
+  CHECK_FALSE(std::filesystem::exists(runs.path() / "killed" / "checkpoints" / "latest"));
+  CHECK_THAT(runs.must_train("killed", overrides).out, !Catch::Contains("resuming"));
+}
+
 TEST_CASE("resume: a second signal ends the process at once") {
   const TinyRuns runs(Size::kRecipe);
   Program program(runs.arguments("train", "killed", {"train.steps=40", "checkpoint.every=1"}),

@@ -76,9 +76,9 @@ TEST_CASE("loop: every step has a line with these keys") {
   const auto metrics = metrics_of(run);
 
   const std::vector<std::string> keys{
-      "action_loss", "data_wait_s",       "epoch",         "grad_norm",    "learning_rate",
-      "loss",        "peak_memory_bytes", "samples_per_s", "samples_seen", "step",
-      "step_s",      "video_loss"};
+      "action_loss",       "data_wait_s",   "epoch",  "grad_norm",         "largest_unit",
+      "largest_unit_norm", "learning_rate", "loss",   "peak_memory_bytes", "samples_per_s",
+      "samples_seen",      "step",          "step_s", "video_loss"};
   for (std::size_t i = 0; i < 6; ++i) {
     std::vector<std::string> found;
     for (const auto& [key, value] : metrics[i].items()) found.push_back(key);
@@ -87,6 +87,8 @@ TEST_CASE("loop: every step has a line with these keys") {
     CHECK(metrics[i]["samples_seen"] == 8 * (i + 1));
     CHECK(metrics[i]["epoch"].get<double>() == Approx(8.0 * static_cast<double>(i + 1) / 20));
     CHECK(metrics[i]["learning_rate"] == run.options.schedule.rate(static_cast<std::int64_t>(i)));
+    CHECK(metrics[i]["largest_unit"] == "unit");
+    CHECK(metrics[i]["largest_unit_norm"] == metrics[i]["grad_norm"]);  // the only one
     CHECK(metrics[i]["step_s"].get<double>() > 0);
     CHECK(metrics[i]["samples_per_s"].get<double>() > 0);
   }
@@ -120,6 +122,7 @@ TEST_CASE("loop: without steps the first checkpoint is written, and nothing else
 TEST_CASE("loop: a finished run that starts again saves nothing") {
   const TempFolder folder;
   FakeRun run(folder.path(), 4, 4);
+  run.options.resumed = true;
 
   CHECK(run.run(6) == wam::LoopEnd::kFinished);
 
