@@ -4,26 +4,15 @@
 #include <system_error>
 #include <utility>
 
-#include <ATen/ops/empty.h>
-
 #include "core/base/errors.h"
 #include "core/base/format.h"
+#include "core/cuda/pinned.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
 #include "core/io/tensor_file.h"
 
 namespace wam {
-namespace {
-
-at::Tensor host_buffer(const at::Tensor& like) {
-  return at::empty(
-      like.sizes(),
-      at::TensorOptions().dtype(like.scalar_type()).pinned_memory(!like.device().is_cpu()));
-}
-
-}  // namespace
-
 CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options,
                                    const UnitPlacement& placement,
                                    Log& log)
@@ -90,7 +79,7 @@ void CheckpointWriter::snapshot(std::vector<Unit>& units) {
   for (Unit& unit : units) {
     for (const std::string& array : unit.spec().state_arrays) {
       const at::Tensor& state = unit.state(array);
-      if (at == arrays_.size()) arrays_.push_back(host_buffer(state));
+      if (at == arrays_.size()) arrays_.push_back(host_buffer_for(state));
       invariant(arrays_[at].sizes() == state.sizes(), "units changed their size between saves");
       // Returns when the bytes are on the host, ordered after what the device was told before.
       arrays_[at].copy_(state);
