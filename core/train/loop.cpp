@@ -123,7 +123,10 @@ class Loop {
     metrics.grad_norm = values[3];
     metrics.skipped = values[4] != 0;
     const auto& units = parts_.sharding.units();
-    const auto* largest = std::max_element(values + 5, values + 5 + units.size());
+    // What is no number counts as more than any.
+    const auto* largest =
+        std::max_element(values + 5, values + 5 + units.size(),
+                         [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; });
     metrics.largest_unit = units[static_cast<std::size_t>(largest - (values + 5))].spec().name;
     metrics.largest_unit_norm = std::sqrt(*largest);
     if (!metrics.skipped) return;

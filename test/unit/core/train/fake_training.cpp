@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <limits>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -26,9 +25,10 @@ at::Tensor target(std::uint64_t ordinal) {
 }  // namespace
 
 FakeModel::FakeModel()
-    : units_{make_unit(
-          "unit",
-          {{.name = "w", .shape = {kWidth}}, {.name = "b", .shape = {1}, .decayed = false}})} {}
+    : units_{make_unit("stem", {{.name = "s", .shape = {3}}}),
+             make_unit("unit",
+                       {{.name = "w", .shape = {kWidth}},
+                        {.name = "b", .shape = {1}, .decayed = false}})} {}
 
 void FakeModel::initialise(const TensorSpec& /*tensor*/,
                            std::uint64_t /*seed*/,
@@ -40,7 +40,7 @@ Losses FakeModel::train(const Batch& batch,
                         Sharding& sharding,
                         std::uint64_t /*seed*/,
                         double weight) {
-  Unit& unit = sharding.acquire(0, Pass::kBackward);
+  Unit& unit = sharding.acquire(1, Pass::kBackward);
   at::Tensor sum = at::zeros({}, at::kFloat);
   for (const auto ordinal : batch.ordinal) {
     on_sample(ordinal);
@@ -49,11 +49,11 @@ Losses FakeModel::train(const Batch& batch,
     unit.weight_gradient(0).add_(difference, 2 * weight);
     unit.weight_gradient(1).add_(unit.weight(1), 2 * weight);
     if (bad_ordinals.contains(ordinal)) {
-      unit.weight_gradient(1).fill_(std::numeric_limits<double>::infinity());
+      unit.weight_gradient(1).fill_(bad_gradient);
     }
   }
-  sharding.gradient_complete(0);
-  sharding.release(0, Pass::kBackward);
+  sharding.gradient_complete(1);
+  sharding.release(1, Pass::kBackward);
   return {.loss = sum, .video = sum * 0.5, .action = sum * 0.5};
 }
 
@@ -123,7 +123,7 @@ std::vector<std::string> FakeRun::lines() const {
 }
 
 std::vector<float> FakeRun::weights() {
-  const at::Tensor& master = sharding.units()[0].state("master");
+  const at::Tensor& master = sharding.units()[1].state("master");
   const auto* values = master.const_data_ptr<float>();
   return {values, values + kWidth};
 }

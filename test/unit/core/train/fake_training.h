@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace wam::test {
 
-// One unit, tensors "w" (6) and "b" (1, not decayed). Sample s has the loss |w - x(s)|^2 + b^2,
+// Unit "stem", which nothing uses, and unit "unit" with tensors "w" (6) and "b" (1, not decayed).
+// Sample s has the loss |w - x(s)|^2 + b^2,
 // half of it called video, half action; x(s) is a fixed function of its ordinal.
 class FakeModel : public Model {
  public:
@@ -27,7 +29,8 @@ class FakeModel : public Model {
                      std::uint64_t seed,
                      std::int64_t steps) override;
 
-  std::set<std::uint64_t> bad_ordinals;  // samples whose gradient of "b" is infinite
+  std::set<std::uint64_t> bad_ordinals;  // samples whose gradient of "b" is `bad_gradient`
+  double bad_gradient = std::numeric_limits<double>::infinity();
   std::function<void(std::uint64_t ordinal)> on_sample = [](std::uint64_t) {};
 
  private:

@@ -88,7 +88,7 @@ TEST_CASE("loop: every step has a line with these keys") {
     CHECK(metrics[i]["epoch"].get<double>() == Approx(8.0 * static_cast<double>(i + 1) / 20));
     CHECK(metrics[i]["learning_rate"] == run.options.schedule.rate(static_cast<std::int64_t>(i)));
     CHECK(metrics[i]["largest_unit"] == "unit");
-    CHECK(metrics[i]["largest_unit_norm"] == metrics[i]["grad_norm"]);  // the only one
+    CHECK(metrics[i]["largest_unit_norm"] == metrics[i]["grad_norm"]);  // the other has none
     CHECK(metrics[i]["step_s"].get<double>() > 0);
     CHECK(metrics[i]["samples_per_s"].get<double>() > 0);
   }
@@ -181,6 +181,19 @@ TEST_CASE("loop: a gradient that is not finite skips the update; step, data and 
              Catch::Contains("step 2: the gradient norm is inf") &&
                  Catch::Contains("the update was skipped. First not finite: the gradient of unit "
                                  "unit, tensor b."));
+}
+
+TEST_CASE("loop: a unit whose norm is not a number is the largest") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 4);
+  run.model.bad_ordinals = {0};
+  run.model.bad_gradient = std::nan("");
+
+  const auto metrics = metrics_of(run);
+
+  CHECK(metrics[0]["largest_unit"] == "unit");
+  CHECK(metrics[0]["largest_unit_norm"] == "nan");
+  CHECK(metrics[0]["skipped"] == true);
 }
 
 TEST_CASE("loop: stops after so many skipped updates in a row") {
