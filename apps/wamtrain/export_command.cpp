@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/install.h"
@@ -147,11 +149,17 @@ void describe_embodiment(const Export& from, DreamZeroModel& model, DreamZeroFol
   folder.conf_yaml = dreamzero_conf_yaml(model, out);
 }
 
-// config.json of the base where there is one, else from the preset's constants.
+// config.json of the base where there is one, else from the preset's constants; its torch_dtype is
+// that of the exported files.
 std::string config_text(const Export& from, const DreamZeroModel& model) {
-  const auto& init = from.facts.model.init;
-  return init_is_folder(from.facts.model) ? read_dreamzero_config(init)
-                                          : dreamzero_config_json(model);
+  if (!init_is_folder(from.facts.model)) return dreamzero_config_json(model);
+  std::string text = read_dreamzero_config(from.facts.model.init);
+  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  require<DataError>(json.is_object(), "exporting: config.json of {} is not a JSON object.",
+                     from.facts.model.init);
+  if (json.value("torch_dtype", "") == model.torch_dtype) return text;
+  json["torch_dtype"] = model.torch_dtype;
+  return json.dump(2) + "\n";
 }
 
 }  // namespace

@@ -293,7 +293,12 @@ int run_training(const ResolvedRecipe& recipe) {
   make_folders(folder);
   const RunFolderLock lock(folder);
   Log log({.console = true, .file = (folder / "log.txt").string()});
-  return Run(recipe, log).train();
+  try {
+    return Run(recipe, log).train();
+  } catch (const std::exception& error) {
+    log.record(fmt::format("ended by an error: {}", error.what()));
+    throw;
+  }
 }
 
 }  // namespace wam

@@ -45,6 +45,13 @@ void Log::line(std::string_view prefix, std::string_view text) {
   }
 }
 
+void Log::record(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (file_ == nullptr) return;
+  std::fputs(fmt::format("{}\n", text).c_str(), file_);
+  std::fflush(file_);
+}
+
 void Log::progress(std::string_view text) {
   if (!terminal_) return line("", text);
   const std::lock_guard lock(mutex_);

@@ -28,6 +28,8 @@ class Log {
 
   void info(std::string_view line);
   void warn(std::string_view line);
+  // To the file alone: what the console shows in another way.
+  void record(std::string_view line);
   // Replaces the last progress line on a terminal; a plain line elsewhere.
   void progress(std::string_view line);
   // Leaves the progress line standing and moves on to a fresh one.

@@ -74,7 +74,8 @@ message(STATUS "WAM_CUDA=${WAM_CUDA}: building ${WAM_WITH_CUDA} for GPUs (nvcc: 
 # ---- LibTorch -----------------------------------------------------------------------------------
 set(wam_torch ${wam_site}/torch)
 wam_need("LibTorch 2.11" ${wam_torch}/include/ATen/core/Tensor.h)
-wam_dep(fmt INCLUDE ${wam_torch}/include DEFINE FMT_HEADER_ONLY)
+# Headers only: core/base/fmt_library.cpp holds the bodies.
+wam_dep(fmt INCLUDE ${wam_torch}/include)
 
 file(GLOB wam_runtime_dirs ${wam_site}/nvidia/*/lib)
 set(wam_rpath_link ${wam_runtime_dirs})
