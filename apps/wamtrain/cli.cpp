@@ -106,9 +106,11 @@ void add_verify(CLI::App& app, Action& action) {
 
 void add_report(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("report", "Write one HTML page about a run");
-  const auto run = std::make_shared<std::filesystem::path>();
-  command.add_option("RUN", *run, "The run.dir of a run, finished or not")->required();
-  command.callback([&action, run] { action = [=] { return report_command(*run); }; });
+  const auto arguments = std::make_shared<ReportArguments>();
+  command.add_option("RUN", arguments->run, "The run.dir of a run, finished or not")->required();
+  command.add_option("--picture", arguments->picture,
+                     "Also write recorded and predicted actions as this SVG file");
+  command.callback([&action, arguments] { action = [=] { return report_command(*arguments); }; });
 }
 
 std::vector<std::string> names_of(const CLI::App& app) {

@@ -39,8 +39,13 @@ struct SampleArguments {
 int sample_command(const SampleArguments& arguments);
 // Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
 int verify_command(const std::filesystem::path& checkpoint);
-// Writes RUN/report.html and prints its path.
-int report_command(const std::filesystem::path& run);
+// Writes RUN/report.html, and recorded against predicted actions as an SVG picture where one is
+// asked for. Prints their paths.
+struct ReportArguments {
+  std::filesystem::path run;
+  std::filesystem::path picture;  // empty: none
+};
+int report_command(const ReportArguments& arguments);
 
 // Writes a checkpoint as a folder that DreamZero and RLinf load.
 struct ExportArguments {

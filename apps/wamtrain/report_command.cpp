@@ -7,11 +7,16 @@
 
 namespace wam {
 
-int report_command(const std::filesystem::path& run) {
+int report_command(const ReportArguments& arguments) {
+  constexpr std::size_t kMaxWindows = 4;
+  const auto& run = arguments.run;
   require<ConfigError>(std::filesystem::is_directory(run),
                        "report: there is no folder {}. Fix: give the run.dir of a run.",
                        run.string());
   fmt::print("{}\n", write_report(run).string());
+  if (arguments.picture.empty()) return kExitOk;
+  write_action_picture(run, arguments.picture, kMaxWindows);
+  fmt::print("{}\n", arguments.picture.string());
   return kExitOk;
 }
 

@@ -166,6 +166,7 @@ ValidationMetrics Validator::run(Model& model,
   ErrorSums normalised;
   ErrorSums physical;
   Json kept = Json::array();
+  std::int64_t position = 0;
   for (const auto& batch : batches_) {
     const Losses part = model.evaluate(batch, sharding, seed);
     const at::Tensor pair =
@@ -181,7 +182,9 @@ ValidationMetrics Validator::run(Model& model,
       const at::Tensor real_truth = held_back_.physical_actions(dataset, truth);
       const at::Tensor real_prediction = held_back_.physical_actions(dataset, predicted[b]);
       physical.add(padded(real_prediction - real_truth, mask.size(1)), mask);
-      if (static_cast<std::int64_t>(kept.size()) < options_.windows_kept) {
+      // Spread over all windows: neighbours in the list can be of one episode.
+      const auto kept_so_far = static_cast<std::int64_t>(kept.size());
+      if (position++ * options_.windows_kept / windows() >= kept_so_far) {
         kept.push_back(window_json(held_back_, batch, b, real_truth, real_prediction));
       }
     }

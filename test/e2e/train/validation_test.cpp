@@ -81,11 +81,12 @@ TEST_CASE("report: one page with curves, actions and the recipe, that loads noth
   const TinyRuns runs;
   runs.must_train("run", kValidated);
 
-  const auto done = runs.run({"report", "run"});
+  const auto done = runs.run({"report", "run", "--picture", "actions.svg"});
 
   INFO(done.err);
   CHECK(done.exit_code == 0);
   CHECK_THAT(done.out, Catch::Contains("run/report.html"));
+  CHECK_THAT(file_content(runs.path() / "actions.svg"), Catch::Contains("joint_position"));
   const auto page = file_content(runs.path() / "run" / "report.html");
   for (const char* part :
        {"<svg", "loss", "validation", "preset: tiny-5b", "joint_position", "samples"}) {

@@ -237,7 +237,7 @@ TEST_CASE("validation: the same draws every time, and not those of training") {
   CHECK_FALSE(setup.model.seeds.contains(9));
 }
 
-TEST_CASE("validation: keeps true and predicted actions of a few windows in physical units") {
+TEST_CASE("validation: keeps actions of a few windows, spread over all, in physical units") {
   Setup setup;
 
   setup.run();
@@ -247,13 +247,14 @@ TEST_CASE("validation: keeps true and predicted actions of a few windows in phys
   CHECK(file["step"] == 7);
   REQUIRE(file["windows"].size() == 2);
   const auto& window = file["windows"][1];
-  CHECK(window["id"]["frame"] == 3);
-  CHECK(window["prompt"] == "1");
+  CHECK(file["windows"][0]["id"]["frame"] == 1);
+  CHECK(window["id"]["frame"] == 5);
+  CHECK(window["prompt"] == "2");
   CHECK(window["names"] == nlohmann::json({"lift", "turn"}));
   REQUIRE(window["truth"].size() == 2);
-  CHECK(window["truth"][0][0].get<double>() == Approx(2));
-  CHECK(window["truth"][0][1].get<double>() == Approx(-9));
-  CHECK(window["prediction"][0][0].get<double>() == Approx(2.5));
+  CHECK(window["truth"][0][0].get<double>() == Approx(3));
+  CHECK(window["truth"][0][1].get<double>() == Approx(-19));
+  CHECK(window["prediction"][0][0].get<double>() == Approx(3.5));
 }
 
 TEST_CASE("validation: fewer windows than asked for are all taken; none is an error") {
