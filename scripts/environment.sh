@@ -7,5 +7,9 @@ export PATH="$wam_site/cmake/data/bin:$PATH"
 
 say() { printf '== %s\n' "$*"; }
 
+# Threads that wait sleep and leave their core to others: the loader's beside the training's, tests
+# beside each other. Where cores are few, spinning makes a step several times slower.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
+
 # Cores that this process may use.
 wam_cores() { nproc 2>/dev/null || echo 2; }

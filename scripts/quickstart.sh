@@ -4,14 +4,12 @@
 # of an hour on two cores, downloads aside. May be run again: what is done is not done twice.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$root"
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/environment.sh
 say() { printf '\n== %s\n' "$*"; }
 
 say "1/7  Dependencies (scripts/setup.sh)"
 scripts/setup.sh
-deps=${WAM_DEPS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/wamtrain/deps}
-export PATH="$deps/site/cmake/data/bin:$PATH"
 
 say "2/7  Building wamtrain (build/release)"
 cmake --preset release
@@ -48,15 +46,17 @@ rm -rf "$run/export"
 "$wamtrain" export "$last" --out "$run/export"
 
 say "7/7  Report"
-"$wamtrain" report "$run"
+"$wamtrain" report "$run" --picture "$run/actions.svg"
 
 cat <<END
 
-Done.
+Done. On episodes that it was never trained on:
+  $(grep -o 'validation at step.*' "$run/log.txt" | tail -1)
+
   data        $data
   checkpoints $run/checkpoints
   metrics     $run/metrics.jsonl
-  report      $run/report.html (open it in a browser)
+  report      $run/report.html (open it in a browser), $run/actions.svg
   export      $run/export (a DreamZero folder: config.json, safetensors, experiment_cfg)
 Next: configs/5b_oxe_droid.yaml for the real model, \`$wamtrain plan RECIPE\` before it.
 END
