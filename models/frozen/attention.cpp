@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 
 #include "core/ops/parameter.h"
@@ -12,15 +13,22 @@ namespace {
 
 constexpr std::int64_t kMaxScores = std::int64_t{1} << 26;
 
+at::Tensor scores(const at::Tensor& q_RLK, const at::Tensor& k_RLK, double scale) {
+  const at::Tensor k_RKL = k_RLK.transpose(1, 2);
+  if (q_RLK.is_cuda() && q_RLK.scalar_type() == at::kBFloat16) {
+    // Products of bf16 numbers are exact in fp32: the tensor cores give what fp32 operands would.
+    return at::bmm(q_RLK, k_RKL, at::kFloat).mul_(scale);
+  }
+  const at::ScalarType wide = accumulate_type(q_RLK.scalar_type());
+  // `to` returns q itself where it is wide already: mul, not mul_.
+  return q_RLK.to(wide).mul(scale).bmm(k_RKL.to(wide));
+}
+
 at::Tensor piece_attention(const at::Tensor& q_RLK,
                            const at::Tensor& k_RLK,
                            const at::Tensor& v_RLK,
                            double scale) {
-  const at::ScalarType wide = accumulate_type(q_RLK.scalar_type());
-  // `to` returns q itself where it is wide already: mul, not mul_.
-  const at::Tensor scaled_RLK = q_RLK.to(wide).mul(scale);
-  const at::Tensor score_RLL = scaled_RLK.bmm(k_RLK.to(wide).transpose(1, 2));
-  return score_RLL.softmax(-1).to(v_RLK.scalar_type()).bmm(v_RLK);
+  return scores(q_RLK, k_RLK, scale).softmax(-1).to(v_RLK.scalar_type()).bmm(v_RLK);
 }
 
 }  // namespace

@@ -1,22 +1,14 @@
 #include "models/vae/layers.h"
 
-#include <array>
 #include <cmath>
+#include <utility>
 
-#include <ATen/Context.h>
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/conv3d.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/mkldnn_convolution.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/silu.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/upsample_nearest3d.h>
 
-#include "core/ops/parameter.h"
 #include "models/frozen/attention.h"
 
 namespace wam {
@@ -24,30 +16,15 @@ namespace {
 
 constexpr std::int64_t kHistory = 2;  // frames that a causal kernel of 3 looks back
 
-using Extent = std::array<std::int64_t, 3>;
-
-at::Tensor conv(const VaeContext& vae,
-                const std::string& prefix,
-                const at::Tensor& x_BCTHW,
-                const Extent& stride,
-                const Extent& padding) {
-  const at::Tensor& weight = vae.weights.at(prefix + ".weight");
-  const at::Tensor& bias = vae.weights.at(prefix + ".bias");
-  if (x_BCTHW.is_cpu() && x_BCTHW.scalar_type() == at::kFloat && at::hasMKLDNN()) {
-    // conv3d takes a loop sixteen times slower for a batch of one small clip.
-    return at::mkldnn_convolution(x_BCTHW, weight, bias, padding, stride, Extent{1, 1, 1}, 1);
-  }
-  return at::conv3d(x_BCTHW, weight, bias, stride, padding);
-}
-
-// A buffer with room for the history in front of the frames of `x`, the history filled in.
+// A buffer of `channels` with room for the history in front of the frames of `x`, the history
+// filled in.
 at::Tensor with_history(const VaeContext& vae,
                         const at::Tensor& x_BCTHW,
                         const at::Tensor& slot,
-                        at::ScalarType type) {
-  at::Tensor out = at::empty({x_BCTHW.size(0), x_BCTHW.size(1), x_BCTHW.size(2) + kHistory,
-                              x_BCTHW.size(3), x_BCTHW.size(4)},
-                             x_BCTHW.options().dtype(type), vae.format);
+                        std::int64_t channels) {
+  at::Tensor out = at::empty(
+      {x_BCTHW.size(0), channels, x_BCTHW.size(2) + kHistory, x_BCTHW.size(3), x_BCTHW.size(4)},
+      x_BCTHW.options(), vae.format);
   at::Tensor history = out.narrow(2, 0, kHistory);
   if (slot.defined()) {
     history.copy_(slot);
@@ -57,111 +34,92 @@ at::Tensor with_history(const VaeContext& vae,
   return out;
 }
 
-at::Tensor conv_over_history(const VaeContext& vae,
-                             const std::string& prefix,
-                             const at::Tensor& buffer_BCTHW,
-                             at::Tensor& slot,
-                             const ClipMemory& memory) {
+ChannelTerms conv_over_history(const VaeContext& vae,
+                               const std::string& prefix,
+                               const at::Tensor& buffer_BCTHW,
+                               at::Tensor& slot,
+                               const ClipMemory& memory) {
   if (memory.in_pieces()) {
     // A copy: a view would keep the whole buffer alive.
     slot = buffer_BCTHW.narrow(2, buffer_BCTHW.size(2) - kHistory, kHistory).clone();
   }
-  return conv(vae, prefix, buffer_BCTHW, {1, 1, 1}, {0, 1, 1});
+  return conv_terms(vae, prefix, buffer_BCTHW, {.padding = {0, 1, 1}});
 }
 
-// |x| over channels, (B, 1, T, H, W), in accumulate_type of x.
-at::Tensor channel_length(const at::Tensor& x_BCTHW) {
-  const at::ScalarType wide = accumulate_type(x_BCTHW.scalar_type());
-  if (x_BCTHW.is_cpu()) {
-    // The norm kernel for CPUs is twenty times slower over a strided dimension than this.
-    const at::Tensor x = x_BCTHW.to(wide);
-    return (x * x).sum(1, /*keepdim=*/true).sqrt_();
+enum class Sum { kUsedOnlyHere, kUsedAgain };
+
+// silu(norm(x)) behind its history. A sum that is used again is written down on the way.
+at::Tensor normed_over_history(const VaeContext& vae,
+                               const std::string& gamma,
+                               ChannelTerms& x,
+                               Sum sum,
+                               const at::Tensor& slot) {
+  const at::Tensor& values = x.x_BCTHW;
+  at::Tensor buffer = with_history(vae, values, slot, values.size(1));
+  const at::Tensor frames = buffer.narrow(2, kHistory, values.size(2));
+  const at::Tensor& weight = vae.weights.at(gamma);
+  if (sum == Sum::kUsedAgain && x.is_sum()) {
+    channel_sum_norm(x, weight, ChannelActivation::kSilu, values, frames);
+    x = {values, {}, {}};
+  } else {
+    channel_norm(x, weight, ChannelActivation::kSilu, frames);
   }
-  return at::linalg_vector_norm(x_BCTHW, 2, {1}, /*keepdim=*/true, wide);
-}
-
-// In accumulate_type of x.
-at::Tensor channel_norm(const at::Tensor& x_BCTHW, const at::Tensor& gamma) {
-  const double root = std::sqrt(static_cast<double>(x_BCTHW.size(1)));
-  const at::Tensor scale_B1THW = channel_length(x_BCTHW).clamp_min_(1e-12).reciprocal_().mul_(root);
-  return at::mul(x_BCTHW, scale_B1THW).mul_(gamma);
+  return buffer;
 }
 
 }  // namespace
 
-at::Tensor& ClipMemory::slot() {
-  if (next_ == slots_.size()) slots_.emplace_back();
-  return slots_[next_++];
-}
-
-void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format) {
-  std::vector<std::string> names;
-  for (const auto& [name, tensor] : weights.tensors()) names.push_back(name);
-  for (const std::string& name : names) {
-    at::Tensor tensor = weights.at(name);
-    if (name.ends_with(".gamma")) {
-      tensor = tensor.reshape({1, -1, 1, 1, 1});
-    } else if (name.ends_with(".weight")) {
-      // 2-D kernels act on each frame alone: a kernel of one frame.
-      tensor = (tensor.dim() == 4 ? tensor.unsqueeze(2) : tensor).contiguous(format);
-    }
-    weights.set(name, tensor);
-  }
-}
-
-at::Tensor causal_conv(const VaeContext& vae,
-                       const std::string& prefix,
-                       const at::Tensor& x_BCTHW,
-                       ClipMemory& memory) {
+ChannelTerms causal_conv(const VaeContext& vae,
+                         const std::string& prefix,
+                         const at::Tensor& x_BCTHW,
+                         ClipMemory& memory) {
   at::Tensor& slot = memory.slot();
-  const at::Tensor buffer = with_history(vae, x_BCTHW, slot, x_BCTHW.scalar_type());
-  buffer.narrow(2, kHistory, x_BCTHW.size(2)).copy_(x_BCTHW);
-  return conv_over_history(vae, prefix, buffer, slot, memory);
-}
-
-at::Tensor norm_silu_conv(const VaeContext& vae,
-                          const std::string& gamma,
-                          const std::string& prefix,
-                          const at::Tensor& x_BCTHW,
-                          ClipMemory& memory) {
-  at::Tensor& slot = memory.slot();
-  at::Tensor normed = channel_norm(x_BCTHW, vae.weights.at(gamma));
-  const at::Tensor buffer = with_history(vae, x_BCTHW, slot, x_BCTHW.scalar_type());
+  const std::int64_t channels = vae.weights.at(prefix + ".weight").size(1);
+  at::Tensor buffer = with_history(vae, x_BCTHW, slot, channels);
   at::Tensor frames = buffer.narrow(2, kHistory, x_BCTHW.size(2));
-  if (normed.scalar_type() == frames.scalar_type()) {
-    at::silu_out(frames, normed);
-  } else {
-    frames.copy_(at::silu_(normed));
-  }
-  normed.reset();
+  const std::int64_t absent = channels - x_BCTHW.size(1);
+  if (absent > 0) frames.narrow(1, x_BCTHW.size(1), absent).zero_();
+  frames.narrow(1, 0, x_BCTHW.size(1)).copy_(x_BCTHW);
   return conv_over_history(vae, prefix, buffer, slot, memory);
 }
 
-at::Tensor point_conv(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW) {
-  return conv(vae, prefix, x_BCTHW, {1, 1, 1}, {0, 0, 0});
+ChannelTerms norm_silu_conv(const VaeContext& vae,
+                            const std::string& gamma,
+                            const std::string& prefix,
+                            ChannelTerms x,
+                            ClipMemory& memory) {
+  at::Tensor& slot = memory.slot();
+  const at::Tensor buffer = normed_over_history(vae, gamma, x, Sum::kUsedOnlyHere, slot);
+  x = {};
+  return conv_over_history(vae, prefix, buffer, slot, memory);
 }
 
-at::Tensor residual_block(const VaeContext& vae,
-                          const std::string& prefix,
-                          const at::Tensor& x_BCTHW,
-                          ClipMemory& memory) {
+ChannelTerms residual_block(const VaeContext& vae,
+                            const std::string& prefix,
+                            ChannelTerms& x,
+                            ClipMemory& memory) {
   const std::string inner = prefix + ".residual.";
-  at::Tensor out = norm_silu_conv(vae, inner + "0.gamma", inner + "2", x_BCTHW, memory);
-  out = norm_silu_conv(vae, inner + "3.gamma", inner + "6", out, memory);
-  const bool same_width = out.size(1) == x_BCTHW.size(1);
-  return out.add_(same_width ? x_BCTHW : point_conv(vae, prefix + ".shortcut", x_BCTHW));
+  if (memory.has_still_end()) x = {memory.drawn_out(resolved(x), 2 * kHistory), {}, {}};
+  at::Tensor& slot = memory.slot();
+  at::Tensor buffer = normed_over_history(vae, inner + "0.gamma", x, Sum::kUsedAgain, slot);
+  ChannelTerms out = conv_over_history(vae, inner + "2", buffer, slot, memory);
+  buffer.reset();
+  out = norm_silu_conv(vae, inner + "3.gamma", inner + "6", std::move(out), memory);
+  const bool same_width = out.x_BCTHW.size(1) == x.x_BCTHW.size(1);
+  out.skip_BCTHW = same_width ? x.x_BCTHW : point_conv(vae, prefix + ".shortcut", x.x_BCTHW);
+  return out;
 }
 
-at::Tensor frame_attention(const VaeContext& vae,
-                           const std::string& prefix,
-                           const at::Tensor& x_BCTHW) {
+ChannelTerms frame_attention(const VaeContext& vae, const std::string& prefix, ChannelTerms& x) {
+  x = {resolved(x), {}, {}};
+  const at::Tensor& x_BCTHW = x.x_BCTHW;
   const std::int64_t batch = x_BCTHW.size(0);
   const std::int64_t width = x_BCTHW.size(1);
   const std::int64_t frames = x_BCTHW.size(2);
   const std::int64_t rows = x_BCTHW.size(3);
   const std::int64_t columns = x_BCTHW.size(4);
-  const at::Tensor normed =
-      channel_norm(x_BCTHW, vae.weights.at(prefix + ".norm.gamma")).to(x_BCTHW.scalar_type());
+  const at::Tensor normed = at::empty_like(x_BCTHW);
+  channel_norm(x, vae.weights.at(prefix + ".norm.gamma"), ChannelActivation::kNone, normed);
   const at::Tensor qkv_RLC = point_conv(vae, prefix + ".to_qkv", normed)
                                  .permute({0, 2, 3, 4, 1})
                                  .reshape({batch * frames, rows * columns, 3 * width});
@@ -170,31 +128,42 @@ at::Tensor frame_attention(const VaeContext& vae,
       qkv_RLC.narrow(2, 2 * width, width), 1.0 / std::sqrt(static_cast<double>(width)));
   const at::Tensor mixed_BCTHW =
       mixed_RLC.reshape({batch, frames, rows, columns, width}).permute({0, 4, 1, 2, 3});
-  return point_conv(vae, prefix + ".proj", mixed_BCTHW.contiguous(vae.format)).add_(x_BCTHW);
+  return {point_conv(vae, prefix + ".proj", mixed_BCTHW.contiguous(vae.format)), {}, x_BCTHW};
 }
 
-at::Tensor down_space(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW) {
-  const at::Tensor padded = at::constant_pad_nd(x_BCTHW, {0, 1, 0, 1}, 0);
-  return conv(vae, prefix + ".resample.1", padded, {1, 2, 2}, {0, 0, 0});
+ChannelTerms down_space(const VaeContext& vae, const std::string& prefix, const ChannelTerms& x) {
+  const at::Tensor& values = x.x_BCTHW;
+  const std::int64_t rows = values.size(3);
+  const std::int64_t columns = values.size(4);
+  at::Tensor padded =
+      at::empty({values.size(0), values.size(1), values.size(2), rows + 1, columns + 1},
+                values.options(), vae.format);
+  padded.narrow(3, rows, 1).zero_();
+  padded.narrow(4, columns, 1).zero_();
+  channel_sum(x, padded.narrow(3, 0, rows).narrow(4, 0, columns));
+  return conv_terms(vae, prefix + ".resample.1", padded, {.stride = {1, 2, 2}});
 }
 
 at::Tensor down_time(const VaeContext& vae,
                      const std::string& prefix,
                      const at::Tensor& x_BCTHW,
                      ClipMemory& memory) {
+  // The last step then sees none but the still frame.
+  const at::Tensor drawn = memory.drawn_out(x_BCTHW, 2 + (x_BCTHW.size(2) + 1) % 2);
+  memory.halve_frames();
   at::Tensor& slot = memory.slot();
-  const std::int64_t frames = x_BCTHW.size(2);
+  const std::int64_t frames = drawn.size(2);
   const auto halved = [&](const at::Tensor& x) {
-    return conv(vae, prefix + ".time_conv", x, {2, 1, 1}, {0, 0, 0});
+    return conv(vae, prefix + ".time_conv", x, {.stride = {2, 1, 1}});
   };
   at::Tensor out;
   if (slot.defined()) {
-    out = halved(at::cat({slot, x_BCTHW}, 2));
+    out = halved(at::cat({slot, drawn}, 2));
   } else {
-    out = x_BCTHW.narrow(2, 0, 1);
-    if (frames > 1) out = at::cat({out, halved(x_BCTHW)}, 2);
+    out = drawn.narrow(2, 0, 1);
+    if (frames > 1) out = at::cat({out, halved(drawn)}, 2);
   }
-  if (memory.in_pieces()) slot = x_BCTHW.narrow(2, frames - 1, 1).clone();
+  if (memory.in_pieces()) slot = drawn.narrow(2, frames - 1, 1).clone();
   return out;
 }
 
@@ -209,10 +178,24 @@ at::Tensor pool_space(const at::Tensor& x_BCTHW) {
       .transpose(1, 2);
 }
 
+at::Tensor frame_pairs_to_channels(const at::Tensor& x_BCTHW, at::MemoryFormat format) {
+  const std::int64_t frames = x_BCTHW.size(2);
+  const std::int64_t zeros = frames % 2;
+  at::Tensor out = at::empty({x_BCTHW.size(0), 2 * x_BCTHW.size(1), (frames + zeros) / 2,
+                              x_BCTHW.size(3), x_BCTHW.size(4)},
+                             x_BCTHW.options(), format);
+  const at::Tensor pairs = out.unflatten(1, {x_BCTHW.size(1), 2});
+  at::Tensor earlier = pairs.select(2, 0);
+  if (zeros == 1) earlier.narrow(2, 0, 1).zero_();
+  earlier.slice(2, zeros).copy_(x_BCTHW.slice(2, zeros, frames, 2));
+  pairs.select(2, 1).copy_(x_BCTHW.slice(2, 1 - zeros, frames, 2));
+  return out;
+}
+
 at::Tensor up_space(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW) {
   const at::Tensor doubled =
       at::upsample_nearest3d(x_BCTHW, {x_BCTHW.size(2), 2 * x_BCTHW.size(3), 2 * x_BCTHW.size(4)});
-  return conv(vae, prefix + ".resample.1", doubled, {1, 1, 1}, {0, 1, 1});
+  return conv(vae, prefix + ".resample.1", doubled, {.padding = {0, 1, 1}});
 }
 
 at::Tensor up_time(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW) {
@@ -220,9 +203,9 @@ at::Tensor up_time(const VaeContext& vae, const std::string& prefix, const at::T
   const at::Tensor first = x_BCTHW.narrow(2, 0, 1);
   if (later == 0) return first;
   const at::Tensor rest = x_BCTHW.narrow(2, 1, later);
-  const at::Tensor buffer = with_history(vae, rest, {}, rest.scalar_type());
+  const at::Tensor buffer = with_history(vae, rest, {}, rest.size(1));
   buffer.narrow(2, kHistory, later).copy_(rest);
-  const at::Tensor twice = conv(vae, prefix + ".time_conv", buffer, {1, 1, 1}, {0, 0, 0});
+  const at::Tensor twice = conv(vae, prefix + ".time_conv", buffer, {});
   // Channels [0, C) are the earlier frame of each pair, [C, 2C) the later one.
   const std::int64_t width = x_BCTHW.size(1);
   const at::Tensor pairs = twice.unflatten(1, {2, width}).permute({0, 2, 3, 1, 4, 5});

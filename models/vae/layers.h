@@ -1,73 +1,44 @@
 #pragma once
 
-#include <cstdint>
-#include <deque>
 #include <string>
 
 #include <ATen/core/Tensor.h>
 
-#include "models/frozen/frozen_weights.h"
+#include "core/ops/channel_norm/channel_norm.h"
+#include "models/vae/clip_memory.h"
+#include "models/vae/conv.h"
 
 namespace wam {
 
 // B batch · C channel · T frame · H W row, column
-
-// What the convolutions of one pass remember between the chunks of a clip, one slot each in
-// execution order. A clip handed over in one piece leaves the slots empty.
 //
-// A clip may be cut after frame 0 and any multiple of four frames more; the result is the same.
-class ClipMemory {
- public:
-  explicit ClipMemory(bool in_pieces) : in_pieces_(in_pieces) {}
-  // Before each chunk.
-  void rewind() { next_ = 0; }
-  // Undefined in the first chunk. References stay valid.
-  at::Tensor& slot();
-  [[nodiscard]] bool in_pieces() const noexcept { return in_pieces_; }
-
- private:
-  bool in_pieces_;
-  std::deque<at::Tensor> slots_;
-  std::size_t next_ = 0;
-};
-
-// The weights in the form the layers want (prepare_vae_weights), and how activations lie in memory.
-struct VaeContext {
-  const FrozenWeights& weights;
-  at::MemoryFormat format;
-};
-
-// In place: every convolution weight as (out, in, t, h, w) in `format`, every gamma as
-// (1, C, 1, 1, 1).
-void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format);
+// Between layers go sums that are not written down yet (ChannelTerms): the next layer adds them up
+// in the pass in which it reads them. A sum's x belongs to the sum alone.
 
 // Convolution with kernel 3: one ring of zeros in space, two frames before the first (zeros, or
 // what the slot remembers), none after.
-at::Tensor causal_conv(const VaeContext& vae,
-                       const std::string& prefix,
-                       const at::Tensor& x_BCTHW,
-                       ClipMemory& memory);
+ChannelTerms causal_conv(const VaeContext& vae,
+                         const std::string& prefix,
+                         const at::Tensor& x_BCTHW,
+                         ClipMemory& memory);
 // The same of silu(x / max(|x|, 1e-12) * sqrt(C) * gamma), |x| over channels. Norm and SiLU are
 // evaluated in fp32 where the weights are bf16, and rounded once.
-at::Tensor norm_silu_conv(const VaeContext& vae,
-                          const std::string& gamma,
-                          const std::string& prefix,
-                          const at::Tensor& x_BCTHW,
-                          ClipMemory& memory);
-// Convolution with kernel 1.
-at::Tensor point_conv(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW);
+ChannelTerms norm_silu_conv(const VaeContext& vae,
+                            const std::string& gamma,
+                            const std::string& prefix,
+                            ChannelTerms x,
+                            ClipMemory& memory);
 
-at::Tensor residual_block(const VaeContext& vae,
-                          const std::string& prefix,
-                          const at::Tensor& x_BCTHW,
-                          ClipMemory& memory);
-// One head of width C over the positions of each frame.
-at::Tensor frame_attention(const VaeContext& vae,
-                           const std::string& prefix,
-                           const at::Tensor& x_BCTHW);
+// Leaves x written down.
+ChannelTerms residual_block(const VaeContext& vae,
+                            const std::string& prefix,
+                            ChannelTerms& x,
+                            ClipMemory& memory);
+// One head of width C over the positions of each frame. Leaves x written down.
+ChannelTerms frame_attention(const VaeContext& vae, const std::string& prefix, ChannelTerms& x);
 
 // Halves rows and columns: zeros at the right and the bottom, kernel 3, stride 2.
-at::Tensor down_space(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW);
+ChannelTerms down_space(const VaeContext& vae, const std::string& prefix, const ChannelTerms& x);
 // Halves the frames after the first: kernel 3, stride 2, no padding; frame 0 passes as it is.
 at::Tensor down_time(const VaeContext& vae,
                      const std::string& prefix,
@@ -75,6 +46,9 @@ at::Tensor down_time(const VaeContext& vae,
                      ClipMemory& memory);
 // Mean of 2 x 2 positions, accumulated in fp32 for bf16.
 at::Tensor pool_space(const at::Tensor& x_BCTHW);
+// Pairs of frames to channels: out channel 2c + s = frame s of the pair. An odd number of frames,
+// as a clip's first piece has, gets one zero frame in front.
+at::Tensor frame_pairs_to_channels(const at::Tensor& x_BCTHW, at::MemoryFormat format);
 // Doubles rows and columns: nearest, then kernel 3.
 at::Tensor up_space(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW);
 // Doubles the frames after the first, which they do not see: n -> 2n - 1. Whole clips only.

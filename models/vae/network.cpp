@@ -1,40 +1,38 @@
 #include "models/vae/network.h"
 
+#include <utility>
+
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/constant_pad_nd.h>
 
 namespace wam {
 namespace {
 
-at::Tensor run_step(const VaeContext& vae,
-                    const VaeStep& step,
-                    const at::Tensor& x_BCTHW,
-                    ClipMemory& memory) {
+ChannelTerms run_step(const VaeContext& vae,
+                      const VaeStep& step,
+                      ChannelTerms& x,
+                      ClipMemory& memory) {
   switch (step.kind) {
     case VaeStepKind::kResidual:
-      return residual_block(vae, step.prefix, x_BCTHW, memory);
+      return residual_block(vae, step.prefix, x, memory);
     case VaeStepKind::kDown2d:
-      return down_space(vae, step.prefix, x_BCTHW);
+      return down_space(vae, step.prefix, x);
     case VaeStepKind::kDown3d:
-      return down_time(vae, step.prefix, down_space(vae, step.prefix, x_BCTHW), memory);
+      return {
+          down_time(vae, step.prefix, resolved(down_space(vae, step.prefix, x)), memory), {}, {}};
     case VaeStepKind::kUp2d:
-      return up_space(vae, step.prefix, x_BCTHW);
+      return {up_space(vae, step.prefix, resolved(x)), {}, {}};
     case VaeStepKind::kUp3d:
-      return up_space(vae, step.prefix, up_time(vae, step.prefix, x_BCTHW));
+      return {up_space(vae, step.prefix, up_time(vae, step.prefix, resolved(x))), {}, {}};
   }
   return {};
 }
 
 // The averaging shortcut of a Wan2.2 encoder level: the mean of 2 x 2 positions, and pairs of
-// frames to channels (even channels the earlier frame). An odd number of frames, as a clip's first
-// chunk has, gets one zero frame in front.
-at::Tensor down_shortcut(const VaeLevel& level, const at::Tensor& x_BCTHW) {
+// frames to channels.
+at::Tensor down_shortcut(const VaeContext& vae, const VaeLevel& level, const at::Tensor& x_BCTHW) {
   if (!level.resampled_in_space) return x_BCTHW;
   const at::Tensor pooled = pool_space(x_BCTHW);
-  if (!level.resampled_in_time) return pooled;
-  const bool odd = pooled.size(2) % 2 == 1;
-  const at::Tensor even = odd ? at::constant_pad_nd(pooled, {0, 0, 0, 0, 1, 0}, 0) : pooled;
-  return even.unflatten(2, {even.size(2) / 2, 2}).permute({0, 1, 3, 2, 4, 5}).flatten(1, 2);
+  return level.resampled_in_time ? frame_pairs_to_channels(pooled, vae.format) : pooled;
 }
 
 // The repeating shortcut of a Wan2.2 decoder level: channel o*G + g repeats to fill output channel
@@ -51,22 +49,42 @@ at::Tensor up_shortcut(const VaeLevel& level, const at::Tensor& x_BCTHW) {
   return grown.narrow(2, time - 1, grown.size(2) - (time - 1));
 }
 
-at::Tensor run_level(const VaeContext& vae,
-                     const VaeLevel& level,
-                     const at::Tensor& x_BCTHW,
-                     ClipMemory& memory) {
-  at::Tensor out = x_BCTHW;
-  for (const VaeStep& step : level.steps) out = run_step(vae, step, out, memory);
+// Leaves x, the level's input, written down.
+ChannelTerms run_level(const VaeContext& vae,
+                       const VaeLevel& level,
+                       ChannelTerms& x,
+                       ClipMemory& memory) {
+  ChannelTerms out = run_step(vae, level.steps.front(), x, memory);
+  for (std::size_t i = 1; i < level.steps.size(); ++i) {
+    out = run_step(vae, level.steps[i], out, memory);
+  }
   return out;
 }
 
-at::Tensor run_middle(const VaeContext& vae,
-                      const std::string& prefix,
-                      const at::Tensor& x_BCTHW,
-                      ClipMemory& memory) {
-  at::Tensor out = residual_block(vae, prefix + ".0", x_BCTHW, memory);
-  out = frame_attention(vae, prefix + ".1", out);
-  return residual_block(vae, prefix + ".2", out, memory);
+// The level's output with the shortcut of its input.
+ChannelTerms with_shortcut(const VaeContext& vae,
+                           const VaeLevel& level,
+                           const at::Tensor& in_BCTHW,
+                           ChannelTerms out,
+                           const ClipMemory& memory) {
+  if (out.skip_BCTHW.defined()) out = {resolved(out), {}, {}};
+  at::Tensor in = in_BCTHW;
+  if (memory.has_still_end()) {
+    const std::int64_t frames = out.x_BCTHW.size(2);
+    const std::int64_t matching = level.resampled_in_time ? 2 * frames - 1 : frames;
+    in = with_last_repeated(in, matching - in.size(2));
+  }
+  out.skip_BCTHW = down_shortcut(vae, level, in);
+  return out;
+}
+
+ChannelTerms run_middle(const VaeContext& vae,
+                        const std::string& prefix,
+                        ChannelTerms x,
+                        ClipMemory& memory) {
+  x = residual_block(vae, prefix + ".0", x, memory);
+  x = frame_attention(vae, prefix + ".1", x);
+  return residual_block(vae, prefix + ".2", x, memory);
 }
 
 }  // namespace
@@ -77,33 +95,35 @@ at::Tensor vae_encode_chunk(const VaeConfig& config,
                             ClipMemory& memory) {
   memory.rewind();
   const bool wan22 = config.kind == VaeKind::kWan22;
-  at::Tensor x = wan22 ? pixels_to_channels(video_BCTHW) : video_BCTHW;
-  x = causal_conv(vae, "encoder.conv1", x, memory);
+  ChannelTerms x = causal_conv(vae, "encoder.conv1",
+                               wan22 ? pixels_to_channels(video_BCTHW) : video_BCTHW, memory);
   for (const VaeLevel& level : encoder_levels(config)) {
-    const at::Tensor in = x;
-    x = run_level(vae, level, in, memory);
-    if (wan22) x = x + down_shortcut(level, in);
+    ChannelTerms out = run_level(vae, level, x, memory);
+    x = wan22 ? with_shortcut(vae, level, x.x_BCTHW, std::move(out), memory) : std::move(out);
   }
-  x = run_middle(vae, "encoder.middle", x, memory);
-  x = norm_silu_conv(vae, "encoder.head.0.gamma", "encoder.head.2", x, memory);
-  return point_conv(vae, "conv1", x).narrow(1, 0, config.z_dim);
+  x = run_middle(vae, "encoder.middle", std::move(x), memory);
+  if (memory.has_still_end()) x = {memory.drawn_out(resolved(x), 2), {}, {}};
+  x = norm_silu_conv(vae, "encoder.head.0.gamma", "encoder.head.2", std::move(x), memory);
+  return point_conv(vae, "conv1", resolved(x)).narrow(1, 0, config.z_dim);
 }
 
 at::Tensor vae_decode_clip(const VaeConfig& config,
                            const VaeContext& vae,
                            const at::Tensor& z_BCFYX) {
   const bool wan22 = config.kind == VaeKind::kWan22;
-  ClipMemory memory(/*in_pieces=*/false);
-  at::Tensor x = point_conv(vae, "conv2", z_BCFYX.contiguous(vae.format));
-  x = causal_conv(vae, "decoder.conv1", x, memory);
-  x = run_middle(vae, "decoder.middle", x, memory);
+  ClipMemory memory = ClipMemory::whole();
+  ChannelTerms x = causal_conv(vae, "decoder.conv1",
+                               point_conv(vae, "conv2", z_BCFYX.contiguous(vae.format)), memory);
+  x = run_middle(vae, "decoder.middle", std::move(x), memory);
   for (const VaeLevel& level : decoder_levels(config)) {
-    const at::Tensor in = x;
-    x = run_level(vae, level, in, memory);
-    if (wan22 && level.resampled_in_space) x = x + up_shortcut(level, in);
+    ChannelTerms out = run_level(vae, level, x, memory);
+    if (wan22 && level.resampled_in_space) {
+      out = {resolved(out) + up_shortcut(level, x.x_BCTHW), {}, {}};
+    }
+    x = std::move(out);
   }
-  x = norm_silu_conv(vae, "decoder.head.0.gamma", "decoder.head.2", x, memory);
-  return wan22 ? channels_to_pixels(x) : x;
+  x = norm_silu_conv(vae, "decoder.head.0.gamma", "decoder.head.2", std::move(x), memory);
+  return wan22 ? channels_to_pixels(resolved(x)) : resolved(x);
 }
 
 }  // namespace wam

@@ -7,7 +7,9 @@
 
 namespace wam {
 
-// One chunk of a clip, (B, 3, T, H, W) in [-1, 1], to mu before normalisation: (B, z, F, h, w).
+// One piece of a clip, (B, 3, T, H, W) in [-1, 1], to mu before normalisation: (B, z, F, h, w). Of
+// a clip with a still end: its frames up to the first still one and any more, to the latents up to
+// the first still one.
 at::Tensor vae_encode_chunk(const VaeConfig& config,
                             const VaeContext& vae,
                             const at::Tensor& video_BCTHW,

@@ -7,6 +7,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/tensor_split.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "core/base/errors.h"
 #include "models/vae/layers.h"
@@ -15,12 +17,15 @@
 namespace wam {
 namespace {
 
-constexpr std::int64_t kGpuPass = std::int64_t{1} << 28;
+constexpr std::int64_t kGpuPass = std::int64_t{3} << 28;
 constexpr std::int64_t kCpuPass = std::int64_t{1} << 20;
 // Enough positions for a stable figure, small enough to take no time.
 constexpr std::int64_t kMeasuredClips = 16;
 constexpr std::int64_t kMeasuredFrames = 9;
 constexpr std::int64_t kMeasuredSize = 64;
+// Of a picture followed by grey: what the input convolution, which looks back two frames, makes of
+// the fourth frame it makes of all later ones.
+constexpr std::int64_t kFramesToStill = 4;
 
 const at::Tensor& any_weight(const FrozenWeights& weights) {
   return weights.at("encoder.conv1.weight");
@@ -83,52 +88,86 @@ void WanVae::place_statistics() {
   inverse_std_1C111_ = channel_constant(config_.std, type_, device_).reciprocal_().to(type_);
 }
 
-at::Tensor WanVae::encode(const at::Tensor& video_BCTHW) const {
-  return mu(video_BCTHW).sub_(mean_1C111_).mul_(inverse_std_1C111_);
+at::Tensor WanVae::normalised(const at::Tensor& mu_BCFYX) const {
+  return mu_BCFYX.sub_(mean_1C111_).mul_(inverse_std_1C111_);
 }
 
-at::Tensor WanVae::mu(const at::Tensor& video_BCTHW) const {
+at::Tensor WanVae::encode(const at::Tensor& video_BCTHW) const {
+  return normalised(mu(video_BCTHW));
+}
+
+void WanVae::check_clip(const at::Tensor& picture, std::int64_t frames) const {
   const std::int64_t factor = config_.spatial_factor();
-  require<InvariantError>(video_BCTHW.dim() == 5 && video_BCTHW.size(1) == 3 &&
-                              video_BCTHW.size(2) % 4 == 1 && video_BCTHW.size(3) % factor == 0 &&
-                              video_BCTHW.size(4) % factor == 0,
-                          "a video of shape {} cannot be encoded: expected [B, 3, 1 + 4k, H, W] "
-                          "with H and W multiples "
-                          "of {}",
-                          shape_text(video_BCTHW.sizes().vec()), factor);
-  const std::int64_t batch = video_BCTHW.size(0);
-  const std::int64_t frames = video_BCTHW.size(2);
-  const std::int64_t per_frame =
-      config_.dim * video_BCTHW.size(3) * video_BCTHW.size(4) / (config_.patch() * config_.patch());
-  const std::int64_t clips = std::max<std::int64_t>(1, limits_.max_elements / (per_frame * frames));
-  const std::int64_t frames_per_piece =
-      std::min(frames, std::max<std::int64_t>(5, limits_.max_elements / per_frame));
+  require<InvariantError>(
+      picture.size(1) == 3 && frames % 4 == 1 && picture.size(-2) % factor == 0 &&
+          picture.size(-1) % factor == 0,
+      "a video of shape {} cannot be encoded: expected [B, 3, 1 + 4k, H, W] "
+      "with H and W multiples "
+      "of {}",
+      shape_text({picture.size(0), picture.size(1), frames, picture.size(-2), picture.size(-1)}),
+      factor);
+}
+
+std::int64_t WanVae::elements_per_frame(const at::Tensor& picture) const {
+  return config_.dim * picture.size(-2) * picture.size(-1) / (config_.patch() * config_.patch());
+}
+
+template <class EncodeSome>
+at::Tensor WanVae::by_clips(const at::Tensor& clips,
+                            std::int64_t elements_per_clip,
+                            const EncodeSome& encode_some) const {
+  const std::int64_t most = std::max<std::int64_t>(1, limits_.max_elements / elements_per_clip);
+  // Passes of about the same size.
+  const std::int64_t passes = (clips.size(0) + most - 1) / most;
   std::vector<at::Tensor> out;
-  for (std::int64_t first = 0; first < batch; first += clips) {
-    const at::Tensor piece = video_BCTHW.slice(0, first, std::min(batch, first + clips))
-                                 .to(device_)
-                                 .to(type_)
-                                 .contiguous(format_);
-    out.push_back(encode_pieces(piece, frames_per_piece));
+  for (const at::Tensor& some : clips.tensor_split(passes)) {
+    out.push_back(encode_some(some.to(device_).to(type_)));
   }
   return out.size() == 1 ? out.front().contiguous() : at::cat(out).contiguous();
 }
 
-at::Tensor WanVae::encode_pieces(const at::Tensor& video_BCTHW,
-                                 std::int64_t frames_per_piece) const {
+at::Tensor WanVae::mu(const at::Tensor& video_BCTHW) const {
+  invariant(video_BCTHW.dim() == 5, "a video has five dimensions");
+  const std::int64_t frames = video_BCTHW.size(2);
+  check_clip(video_BCTHW, frames);
+  return by_clips(video_BCTHW, elements_per_frame(video_BCTHW) * frames,
+                  [&](const at::Tensor& some) { return encode_pieces(some); });
+}
+
+at::Tensor WanVae::encode_pieces(const at::Tensor& video_BCTHW) const {
   const VaeContext context{weights_, format_};
   const std::int64_t frames = video_BCTHW.size(2);
-  ClipMemory memory(frames_per_piece < frames);
+  const std::int64_t in_a_piece = std::min(
+      frames, std::max<std::int64_t>(5, limits_.max_elements / elements_per_frame(video_BCTHW)));
+  ClipMemory memory = in_a_piece < frames ? ClipMemory::pieces() : ClipMemory::whole();
   std::vector<at::Tensor> out;
   // Frame 0 and groups of four frames stay whole.
   std::int64_t end = 0;
   while (end < frames) {
-    const std::int64_t groups = std::max<std::int64_t>(1, (frames_per_piece - 1) / 4);
+    const std::int64_t groups = std::max<std::int64_t>(1, (in_a_piece - 1) / 4);
     const std::int64_t begin = end;
     end = std::min(frames, begin + (begin == 0 ? 1 : 0) + 4 * groups);
     out.push_back(vae_encode_chunk(config_, context, video_BCTHW.slice(2, begin, end), memory));
   }
   return out.size() == 1 ? out.front() : at::cat(out, 2);
+}
+
+at::Tensor WanVae::encode_first_frame(const at::Tensor& image_BCHW, std::int64_t frames) const {
+  invariant(image_BCHW.dim() == 4, "a picture has four dimensions");
+  check_clip(image_BCHW, frames);
+  return normalised(by_clips(image_BCHW, elements_per_frame(image_BCHW) * frames,
+                             [&](const at::Tensor& some) { return encode_still(some, frames); }));
+}
+
+at::Tensor WanVae::encode_still(const at::Tensor& image_BCHW, std::int64_t frames) const {
+  const at::Tensor image_BC1HW = image_BCHW.unsqueeze(2);
+  at::Tensor grey = at::zeros_like(image_BC1HW);
+  std::vector<at::Tensor> video(static_cast<std::size_t>(std::min(frames, kFramesToStill)), grey);
+  video.front() = image_BC1HW;
+  ClipMemory memory = ClipMemory::still_end(frames);
+  const at::Tensor latent =
+      vae_encode_chunk(config_, {weights_, format_}, at::cat(video, 2), memory);
+  return memory.drawn_out(latent, VaeConfig::latent_frames(frames));
 }
 
 at::Tensor WanVae::decode_unclamped(const at::Tensor& latent_BCFYX) const {

@@ -67,6 +67,28 @@ TEST_CASE("Video VAE: pieces of a batch and of a clip give the latents of the wh
   }
 }
 
+TEST_CASE("Video VAE: a picture followed by grey frames has the latents of that clip") {
+  for (const VaeConfig& config : {VaeConfig::tiny_wan21(), VaeConfig::tiny_wan22()}) {
+    const WanVae vae = random_vae(config, at::kDouble);
+    const at::Tensor image =
+        moving_shapes(2, 1, config.spatial_factor() * 2).to(at::kDouble).select(2, 0);
+    // The longest one's latents are still at the end; in the others no frame is left to repeat
+    // there.
+    for (const std::int64_t frames : {1, 5, 13, 33, 161}) {
+      INFO("z " << config.z_dim << ", " << frames << " frames");
+      std::vector<std::int64_t> shape = image.sizes().vec();
+      shape.insert(shape.begin() + 2, frames);
+      const at::Tensor video = at::zeros(shape, at::kDouble);
+      video.select(2, 0).copy_(image);
+
+      const at::Tensor latent = vae.encode_first_frame(image, frames);
+
+      CHECK(latent.sizes() == vae.encode(video).sizes());
+      CHECK(difference(latent, vae.encode(video)) < 1e-12);
+    }
+  }
+}
+
 TEST_CASE("Video VAE: a latent sees no later frame") {
   for (const VaeConfig& config : {VaeConfig::tiny_wan21(), VaeConfig::tiny_wan22()}) {
     const WanVae vae = random_vae(config, at::kDouble);
