@@ -1,9 +1,8 @@
 #include "core/train/loop.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/cuda/device.h"
+#include "core/train/pending_step.h"
 
 namespace wam {
 namespace {
@@ -48,14 +48,15 @@ class Loop {
   LoopEnd run(std::int64_t first_step) {
     for (std::int64_t step = first_step; step < options_.steps; ++step) {
       if (parts_.stop.requested()) return stop(step, first_step);
-      const StepMetrics metrics = train_step(step);
-      parts_.metrics.write(metrics);
-      show(metrics);
-      guard(metrics);
+      PendingStep submitted = submit(step);
+      read_pending();
+      pending_ = std::move(submitted);
+      if (!options_.reads_late) read_pending();
       if (parts_.stop.requested() && step + 1 < options_.steps) return stop(step + 1, first_step);
       if (is_due(options_.validate_every, step + 1)) validate(step + 1);
       if (is_due(options_.checkpoint_every, step + 1)) save(step + 1);
     }
+    read_pending();
     parts_.log.end_progress();
     finish(first_step);
     return LoopEnd::kFinished;
@@ -66,24 +67,28 @@ class Loop {
     return every > 0 && step % every == 0;
   }
 
-  StepMetrics train_step(std::int64_t step) {
-    const auto start = Clock::now();
-    StepMetrics metrics;
-    const at::Tensor losses = micro_steps(metrics);
-    metrics.step = step + 1;
-    metrics.learning_rate = options_.schedule.rate(step);
-    const UpdateResult update = parts_.optimizer.step(metrics.learning_rate);
-    read_back(losses, update, metrics);
-    metrics.samples_seen = parts_.source.samples_consumed();
-    metrics.epoch =
-        static_cast<double>(metrics.samples_seen) / static_cast<double>(parts_.source.epoch_size());
-    metrics.step_s = seconds_since(start);
-    metrics.checkpoint_s = std::exchange(checkpoint_s_, 0.0);
-    rate_.add(metrics.step_s);
-    metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
-    metrics.peak_memory_bytes =
-        peak_memory_bytes(parts_.sharding.units().front().placement().device);
-    return metrics;
+  // A step that fails keeps no other's line from the file.
+  PendingStep submit(std::int64_t step) {
+    try {
+      return train_step(step);
+    } catch (...) {
+      read_pending();
+      throw;
+    }
+  }
+
+  PendingStep train_step(std::int64_t step) {
+    StepMetrics known;
+    const at::Tensor losses = micro_steps(known);
+    known.step = step + 1;
+    known.learning_rate = options_.schedule.rate(step);
+    const UpdateResult update = parts_.optimizer.step(known.learning_rate);
+    known.samples_seen = parts_.source.samples_consumed();
+    known.epoch =
+        static_cast<double>(known.samples_seen) / static_cast<double>(parts_.source.epoch_size());
+    known.checkpoint_s = std::exchange(checkpoint_s_, 0.0);
+    known.peak_memory_bytes = peak_memory_bytes(parts_.sharding.units().front().placement().device);
+    return {std::move(known), std::exchange(batch_ids_, {}), options_.global_batch, losses, update};
   }
 
   // Forward and backward of one global batch; (3) sums of losses over this rank's samples.
@@ -109,39 +114,29 @@ class Loop {
     return sums;
   }
 
-  // The only wait for the device in a step.
-  void read_back(const at::Tensor& losses, const UpdateResult& update, StepMetrics& metrics) {
-    const at::Tensor host =
-        at::cat({losses, update.grad_norm.reshape({1}), update.skipped.to(at::kDouble).reshape({1}),
-                 update.unit_square_sums})
-            .to(at::kCPU);
-    const auto* values = host.const_data_ptr<double>();
-    const auto samples = static_cast<double>(options_.global_batch);
-    metrics.loss = values[0] / samples;
-    metrics.video_loss = values[1] / samples;
-    metrics.action_loss = values[2] / samples;
-    metrics.grad_norm = values[3];
-    metrics.skipped = values[4] != 0;
-    const auto& units = parts_.sharding.units();
-    // What is no number counts as more than any.
-    const auto* largest =
-        std::max_element(values + 5, values + 5 + units.size(),
-                         [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; });
-    metrics.largest_unit = units[static_cast<std::size_t>(largest - (values + 5))].spec().name;
-    metrics.largest_unit_norm = std::sqrt(*largest);
-    if (!metrics.skipped) return;
-    for (const auto& id : batch_ids_) {
-      metrics.samples.push_back(fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame));
-    }
+  // Waits for the step that was submitted and not read yet, if any; writes its line. The only wait
+  // for the device in a step.
+  void read_pending() {
+    if (!pending_) return;
+    const PendingStep step = *std::exchange(pending_, std::nullopt);
+    StepMetrics metrics = step.metrics(parts_.sharding.units());
+    const auto now = Clock::now();
+    metrics.step_s =
+        std::chrono::duration<double>(now - std::exchange(last_complete_, now)).count();
+    rate_.add(metrics.step_s);
+    metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
+    parts_.metrics.write(metrics);
+    show(metrics);
+    guard(metrics, step);
   }
 
-  void guard(const StepMetrics& metrics) {
+  void guard(const StepMetrics& metrics, const PendingStep& step) {
     if (!metrics.skipped) {
       nonfinite_in_a_row_ = 0;
       return;
     }
     ++nonfinite_in_a_row_;
-    const std::string culprit = name_nonfinite(parts_.sharding);
+    const std::string culprit = name_nonfinite(parts_.sharding, step.tensor_square_sums());
     parts_.log.warn(fmt::format(
         "step {}: the gradient norm is {} and the loss {}; the update was skipped. First not "
         "finite: {}.",
@@ -170,6 +165,7 @@ class Loop {
     // Who waits for the run to end does not wait for a score.
     if (parts_.validator == nullptr || step == last_validated_ || parts_.stop.requested()) return;
     last_validated_ = step;
+    read_pending();
     const ValidationMetrics m =
         parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
     parts_.metrics.write(m);
@@ -182,17 +178,21 @@ class Loop {
                           *m.shuffled_error / m.mean_action_error);
     }
     parts_.log.info(line + fmt::format("; {} windows in {}", m.windows, human_seconds(m.seconds)));
+    last_complete_ = Clock::now();
   }
 
   void save(std::int64_t step) {
     if (step == last_saved_) return;
     last_saved_ = step;
+    read_pending();
     const auto start = Clock::now();
     parts_.save(step);
-    checkpoint_s_ += seconds_since(start);
+    last_complete_ = Clock::now();
+    checkpoint_s_ += std::chrono::duration<double>(last_complete_ - start).count();
   }
 
   LoopEnd stop(std::int64_t step, std::int64_t first_step) {
+    read_pending();
     parts_.log.end_progress();
     if (step == first_step) {
       parts_.log.info(
@@ -215,6 +215,9 @@ class Loop {
   const LoopOptions& options_;
   Rate rate_;
   std::vector<SampleId> batch_ids_;
+  std::optional<PendingStep> pending_;
+  // Of the step before, or when training went on after a pause.
+  Clock::time_point last_complete_ = Clock::now();
   std::int64_t nonfinite_in_a_row_ = 0;
   double checkpoint_s_ = 0;  // since the last line of metrics
   std::int64_t last_saved_ = -1;

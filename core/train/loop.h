@@ -25,6 +25,9 @@ struct LoopOptions {
   bool resumed = false;             // first_step has a checkpoint already
   std::int64_t validate_every = 0;  // 0: never
   std::int64_t max_nonfinite = 5;   // skipped updates in a row before the run stops
+  // Read a step's numbers while the device works on the next one, so that it never waits for the
+  // host. What is written is the same, a step later.
+  bool reads_late = false;
   std::uint64_t seed = 0;
   std::filesystem::path run_folder;
   Schedule schedule;
@@ -47,8 +50,11 @@ enum class LoopEnd { kFinished, kStopped };
 
 // Runs steps [first_step, options.steps): micro-steps, update, metrics, validation, checkpoints. A
 // stop request ends it after the step in hand, with a checkpoint.
-// The host reads the device once a step.
-// Errors: DataError from the source; Error after max_nonfinite skipped updates in a row.
+//
+// The host reads the device once a step, and is never more than one step ahead of what it has read.
+// Before a validation, a checkpoint and the end it reads what is left.
+// Errors: DataError from the source; Error after max_nonfinite skipped updates in a row, when one
+// more step may have been submitted.
 LoopEnd run_loop(const LoopParts& parts, const LoopOptions& options, std::int64_t first_step);
 
 }  // namespace wam

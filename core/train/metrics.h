@@ -18,8 +18,8 @@ struct StepMetrics {
   double action_loss = 0;
   double grad_norm = 0;
   double learning_rate = 0;
-  double step_s = 0;
-  double data_wait_s = 0;
+  double step_s = 0;       // wall time since the step before was complete; without pauses between
+  double data_wait_s = 0;  // of the host for the loader; a GPU may have been at work meanwhile
   double samples_per_s = 0;
   std::uint64_t samples_seen = 0;
   std::int64_t peak_memory_bytes = 0;

@@ -3,33 +3,42 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/tensor.h>
 
 #include "core/base/errors.h"
 
 namespace wam {
 namespace {
 
+static_assert(kUnitAlignment == kSegmentAlignment);
+
 bool all_finite(const at::Tensor& values) {
   return std::isfinite(values.abs().max().item<double>());
 }
 
-// "blocks.3, tensor blocks.3.ffn.0.weight" for the first non-finite tensor of the range.
-std::string name_in(const Unit& unit, const at::Tensor& flat, std::int64_t first) {
+// The part of a tensor that lies in a shard, counted from the shard's begin; empty when none does.
+FlatSegment part_in_shard(const TensorSpec& tensor, const ShardRange& shard) {
+  const std::int64_t begin = std::clamp(tensor.offset, shard.begin, shard.end);
+  const std::int64_t end = std::clamp(tensor.offset + tensor.numel(), shard.begin, shard.end);
+  return {begin - shard.begin, end - begin};
+}
+
+std::string in_words(const Unit& unit, const TensorSpec& tensor) {
+  return fmt::format("unit {}, tensor {}", unit.spec().name, tensor.name);
+}
+
+// The first tensor of the unit's master that is not finite; null when all are.
+const TensorSpec* nonfinite_weight(Unit& unit) {
+  const at::Tensor& master = unit.state("master");
+  if (master.numel() == 0 || all_finite(master)) return nullptr;
   for (const auto& tensor : unit.spec().tensors) {
-    const std::int64_t begin = std::max(tensor.offset, first);
-    const std::int64_t end = std::min(tensor.offset + tensor.numel(), first + flat.numel());
-    if (!tensor.trainable || begin >= end) continue;
-    if (!all_finite(flat.narrow(0, begin - first, end - begin))) {
-      return fmt::format("unit {}, tensor {}", unit.spec().name, tensor.name);
-    }
+    if (!tensor.trainable) continue;
+    const FlatSegment part = part_in_shard(tensor, unit.shard());
+    if (part.numel == 0) continue;
+    if (!all_finite(master.narrow(0, part.begin, part.numel))) return &tensor;
   }
-  return fmt::format("unit {}", unit.spec().name);
+  throw InvariantError(fmt::format("the padding of unit {} is not finite", unit.spec().name));
 }
 
 }  // namespace
@@ -38,90 +47,93 @@ AdamW::AdamW(Sharding& sharding, const AdamWOptions& options)
     : sharding_(sharding), options_(options) {
   invariant(!sharding.units().empty(), "an optimizer without units");
   const auto device = sharding.units().front().placement().device;
-  count_ = at::zeros({}, at::TensorOptions(device).dtype(at::kFloat));
-  decayed_.weight_decay = options.weight_decay;
-  for (std::size_t i = 0; i < sharding.units().size(); ++i) add_unit(i);
+  control_ = make_adamw_control(device);
+  for (Unit& unit : sharding.units()) add_unit(unit);
+  std::vector<std::int64_t> first{0};
+  for (const Part& part : parts_) {
+    first.push_back(first.back() + static_cast<std::int64_t>(part.table.segments.size()));
+  }
+  first_tensor_ = at::tensor(first, at::kLong).to(device);
+  const auto doubles = at::TensorOptions(device).dtype(at::kDouble);
+  result_ = {.tensor_square_sums = at::empty({first.back()}, doubles),
+             .unit_square_sums = at::empty({static_cast<std::int64_t>(parts_.size())}, doubles),
+             .grad_norm = at::empty({}, doubles),
+             .skipped = at::empty({}, doubles)};
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    parts_[i].square_sums = result_.tensor_square_sums.slice(0, first[i], first[i + 1]);
+  }
 }
 
-void AdamW::add_unit(std::size_t unit_idx) {
-  Unit& unit = sharding_.units()[unit_idx];
-  const ShardRange& shard = unit.shard();
+void AdamW::add_unit(Unit& unit) {
+  const at::Device device = unit.placement().device;
+  std::vector<FlatSegment> segments;
+  Part part;
   for (const auto& tensor : unit.spec().tensors) {
-    const std::int64_t begin = std::max(tensor.offset, shard.begin);
-    const std::int64_t end = std::min(tensor.offset + tensor.numel(), shard.end);
-    if (!tensor.trainable || begin >= end) continue;
-    Group& group = tensor.decayed ? decayed_ : plain_;
-    const std::int64_t at = begin - shard.begin;
-    group.parts.push_back({unit_idx, at, end - begin});
-    group.master.push_back(unit.state("master").narrow(0, at, end - begin));
-    group.exp_avg.push_back(unit.state("exp_avg").narrow(0, at, end - begin));
-    group.exp_avg_sq.push_back(unit.state("exp_avg_sq").narrow(0, at, end - begin));
-    group.counts.push_back(count_);
+    if (!tensor.trainable) continue;
+    segments.push_back(part_in_shard(tensor, unit.shard()));
+    if (segments.back().numel == 0) continue;
+    (tensor.decayed ? part.shard.decayed : part.shard.plain).push_back(segments.back());
   }
+  part.table = make_segment_table(std::move(segments), device);
+  part.shard.master = unit.state("master");
+  part.shard.exp_avg = unit.state("exp_avg");
+  part.shard.exp_avg_sq = unit.state("exp_avg_sq");
+  part.shard.decay_bits = make_decay_bits(part.shard.decayed, unit.shard().numel(), device);
+  parts_.push_back(std::move(part));
 }
 
-void AdamW::apply(const Group& group,
-                  const std::vector<at::Tensor>& gradients,
-                  double learning_rate,
-                  const at::Tensor& scale,
-                  const at::Tensor& skipped) {
-  if (group.parts.empty()) return;
-  std::vector<at::Tensor> parts;
-  parts.reserve(group.parts.size());
-  for (const auto& part : group.parts) {
-    parts.push_back(gradients[part.unit_idx].narrow(0, part.offset, part.numel));
+void AdamW::set_learning_rate(double rate) {
+  control_.learning_rate.fill_(rate);
+}
+
+UpdateResult AdamW::update() {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    parts_[i].shard.gradient = sharding_.shard_gradient(i);
+    parts_[i].shard.compute = sharding_.shard_compute(i);
+    square_sums(parts_[i].square_sums, parts_[i].shard.gradient, parts_[i].table);
   }
-  at::_fused_adamw_(group.master, parts, group.exp_avg, group.exp_avg_sq, {}, group.counts,
-                    learning_rate, options_.beta1, options_.beta2, group.weight_decay,
-                    options_.epsilon, /*amsgrad=*/false, /*maximize=*/false, scale, skipped);
+  sharding_.sum_over_shards(result_.tensor_square_sums);
+  adamw_decide(result_, first_tensor_, control_, options_);
+  bool published = true;
+  for (const Part& part : parts_) {
+    adamw_update(part.shard, control_, options_);
+    published = published && part.shard.compute.defined();
+  }
+  if (!published) sharding_.publish_weights();
+  return result_;
 }
 
 UpdateResult AdamW::step(double learning_rate) {
-  std::vector<at::Tensor> gradients;
-  std::vector<at::Tensor> norms;
-  for (std::size_t i = 0; i < sharding_.units().size(); ++i) {
-    gradients.push_back(sharding_.shard_gradient(i));
-    norms.push_back(at::linalg_vector_norm(gradients.back(), 2, std::nullopt, false, at::kDouble));
-  }
-  UpdateResult result;
-  result.unit_square_sums = at::stack(norms).square();
-  sharding_.sum_over_shards(result.unit_square_sums);
-  result.grad_norm = result.unit_square_sums.sum().sqrt();
-  result.skipped = result.grad_norm.isfinite().logical_not().to(at::kFloat);
-  // The kernel divides gradients by this. 1e-6 as in torch.nn.utils.clip_grad_norm_.
-  const at::Tensor scale = options_.clip_norm > 0
-                               ? ((result.grad_norm + 1e-6) / options_.clip_norm).clamp_min(1.0)
-                               : result.grad_norm.new_ones({});
-  const at::Tensor scale32 = scale.to(at::kFloat);
-  count_.add_(1);
-  apply(decayed_, gradients, learning_rate, scale32, result.skipped);
-  apply(plain_, gradients, learning_rate, scale32, result.skipped);
-  count_.sub_(result.skipped);
-  sharding_.publish_weights();
-  return result;
+  set_learning_rate(learning_rate);
+  return update();
 }
 
 std::int64_t AdamW::applied_updates() const {
-  return static_cast<std::int64_t>(count_.item<float>());
+  return static_cast<std::int64_t>(control_.count.item<float>());
 }
 
 void AdamW::set_applied_updates(std::int64_t count) {
-  count_.fill_(static_cast<double>(count));
+  control_.count.fill_(static_cast<double>(count));
 }
 
-std::string name_nonfinite(Sharding& sharding) {
+std::string name_nonfinite(Sharding& sharding, const at::Tensor& tensor_square_sums) {
   auto& units = sharding.units();
   for (auto& unit : units) {
-    const at::Tensor& master = unit.state("master");
-    if (master.numel() > 0 && !all_finite(master)) {
-      return "the weights of " + name_in(unit, master, unit.shard().begin);
-    }
+    const TensorSpec* tensor = nonfinite_weight(unit);
+    if (tensor != nullptr) return "the weights of " + in_words(unit, *tensor);
   }
+  const auto* end = tensor_square_sums.const_data_ptr<double>() + tensor_square_sums.numel();
   for (std::size_t i = units.size(); i-- > 0;) {
-    const at::Tensor gradient = sharding.shard_gradient(i);
-    if (gradient.numel() > 0 && !all_finite(gradient)) {
-      return "the gradient of " + name_in(units[i], gradient, units[i].shard().begin);
+    std::vector<const TensorSpec*> trainable;
+    for (const auto& tensor : units[i].spec().tensors) {
+      if (tensor.trainable) trainable.push_back(&tensor);
     }
+    const auto* sums = end - trainable.size();
+    const auto* bad = std::find_if(sums, end, [](double sum) { return !std::isfinite(sum); });
+    if (bad != end)
+      return "the gradient of " +
+             in_words(units[i], *trainable[static_cast<std::size_t>(bad - sums)]);
+    end = sums;
   }
   return "no weight and no gradient of this rank";
 }

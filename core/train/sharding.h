@@ -42,8 +42,11 @@ class Sharding {
   // The gradient of this rank's shard, summed over ranks: elements shard() of the unit, state_type.
   // Valid after the last micro-step.
   virtual at::Tensor shard_gradient(std::size_t unit_idx) = 0;
-  // (num_units) sums over ranks of a per-unit value computed on shards.
-  virtual void sum_over_shards(at::Tensor& per_unit) = 0;
+  // The compute copy of this rank's shard, for an optimizer that writes it beside `master`: rounded
+  // once, to nearest even. Undefined: publish_weights is to be called instead.
+  virtual at::Tensor shard_compute(std::size_t /*unit_idx*/) { return {}; }
+  // Sums over ranks of values that were computed on shards, one a tensor or a unit; in place.
+  virtual void sum_over_shards(at::Tensor& values) = 0;
   // Sums a small tensor of metrics over the data-parallel ranks, in place.
   virtual void sum_over_ranks(at::Tensor& values) = 0;
   // After `master` changed: refreshes the compute copies (rounded once, to nearest even).

@@ -36,7 +36,12 @@ at::Tensor NoShard::shard_gradient(std::size_t unit_idx) {
   return units_.at(unit_idx).gradient();
 }
 
-void NoShard::sum_over_shards(at::Tensor& /*per_unit*/) {}
+at::Tensor NoShard::shard_compute(std::size_t unit_idx) {
+  Unit& unit = units_.at(unit_idx);
+  return unit.compute().narrow(0, 0, unit.spec().trainable_numel);
+}
+
+void NoShard::sum_over_shards(at::Tensor& /*values*/) {}
 
 void NoShard::sum_over_ranks(at::Tensor& /*values*/) {}
 

@@ -31,7 +31,8 @@ class NoShard final : public Sharding {
   void begin_step() override;
   void begin_micro_step(bool last) override;
   at::Tensor shard_gradient(std::size_t unit_idx) override;
-  void sum_over_shards(at::Tensor& per_unit) override;
+  at::Tensor shard_compute(std::size_t unit_idx) override;
+  void sum_over_shards(at::Tensor& values) override;
   void sum_over_ranks(at::Tensor& values) override;
   void publish_weights() override;
 

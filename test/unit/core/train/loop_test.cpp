@@ -16,12 +16,33 @@ using wam::test::TempFolder;
 
 namespace {
 
-// Finishes; the metrics as JSON.
-std::vector<json> metrics_of(FakeRun& run) {
-  CHECK(run.run() == wam::LoopEnd::kFinished);
+std::vector<json> lines_of(const FakeRun& run) {
   std::vector<json> out;
   for (const auto& line : run.lines()) out.push_back(json::parse(line));
   return out;
+}
+
+// Finishes; the metrics as JSON.
+std::vector<json> metrics_of(FakeRun& run) {
+  CHECK(run.run() == wam::LoopEnd::kFinished);
+  return lines_of(run);
+}
+
+// The lines without what depends on the clock and on the machine.
+std::vector<json> timeless(std::vector<json> lines) {
+  for (json& line : lines) {
+    for (const char* key :
+         {"step_s", "data_wait_s", "samples_per_s", "checkpoint_s", "peak_memory_bytes"}) {
+      line.erase(key);
+    }
+  }
+  return lines;
+}
+
+// A run with skipped steps, one after a checkpoint.
+void set_up_skips(FakeRun& run) {
+  run.options.checkpoint_every = 2;
+  run.model.bad_ordinals = {5, 8, 20};  // steps 2, 3 and 6
 }
 
 }  // namespace
@@ -211,4 +232,92 @@ TEST_CASE("loop: stops after so many skipped updates in a row") {
                         Catch::Contains("resume from a checkpoint before step 6"));
   CHECK(run.lines().size() == 8);
   CHECK(run.saved.back() == 7);
+}
+
+TEST_CASE("loop: read late, a run writes the same lines and the same weights") {
+  const TempFolder folder;
+  const TempFolder late_folder;
+  FakeRun run(folder.path(), 4, 2);
+  FakeRun late(late_folder.path(), 4, 2);
+  late.options.reads_late = true;
+  set_up_skips(run);
+  set_up_skips(late);
+  // A checkpoint is written when everything has been read.
+  late.on_save = [&] { CHECK(late.lines().size() == static_cast<std::size_t>(late.saved.back())); };
+
+  const auto metrics = metrics_of(run);
+  const auto late_metrics = metrics_of(late);
+
+  REQUIRE(metrics.size() == 6);
+  CHECK(timeless(late_metrics) == timeless(metrics));
+  CHECK(late.saved == run.saved);
+  CHECK((late.state() == run.state()));
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(late_metrics[i].contains("checkpoint_s") == (i == 2 || i == 4));
+  }
+  CHECK_THAT(late.log_text(), Catch::Contains("step 3: the gradient norm is inf") &&
+                                  Catch::Contains("the gradient of unit unit, tensor b."));
+}
+
+TEST_CASE("loop: read late, a step is submitted before the one before it has been read") {
+  for (const bool late : {false, true}) {
+    const TempFolder folder;
+    FakeRun run(folder.path(), 4, 4);
+    run.options.reads_late = late;
+    std::vector<std::size_t> read;  // lines when a step begins
+    run.model.on_sample = [&](std::uint64_t ordinal) {
+      if (ordinal % 4 == 0) read.push_back(run.lines().size());
+    };
+
+    metrics_of(run);
+
+    const std::vector<std::size_t> at_once{0, 1, 2, 3, 4, 5};
+    const std::vector<std::size_t> one_behind{0, 0, 1, 2, 3, 4};
+    CHECK(read == (late ? one_behind : at_once));
+  }
+}
+
+TEST_CASE("loop: read late, too many skipped updates stop it one step later, with the same lines") {
+  std::vector<std::vector<json>> lines;
+  std::vector<std::uint64_t> last_step;
+  for (const bool late : {false, true}) {
+    const TempFolder folder;
+    FakeRun run(folder.path(), 4, 4);
+    run.options.reads_late = late;
+    run.options.steps = 20;
+    run.options.max_nonfinite = 2;
+    run.model.bad_ordinals = {8, 12, 16};
+    std::uint64_t step = 0;
+    run.model.on_sample = [&](std::uint64_t ordinal) { step = ordinal / 4 + 1; };
+
+    CHECK_THROWS_WITH(run.run(),
+                      Catch::Contains("2 updates in a row were not finite, the last at step 4"));
+
+    lines.push_back(timeless(lines_of(run)));
+    last_step.push_back(step);
+  }
+  CHECK(lines[0].size() == 4);
+  CHECK(lines[1] == lines[0]);
+  CHECK(last_step == std::vector<std::uint64_t>{4, 5});
+}
+
+TEST_CASE("loop: read late, a stop request and an error leave no step without its line") {
+  const TempFolder folder;
+  FakeRun stopped(folder.path(), 4, 2);
+  stopped.options.reads_late = true;
+  stopped.model.on_sample = [](std::uint64_t ordinal) {
+    if (ordinal == 8) std::raise(SIGTERM);
+  };
+  CHECK(stopped.run() == wam::LoopEnd::kStopped);
+  CHECK(stopped.lines().size() == 3);
+  CHECK(stopped.saved == std::vector<std::int64_t>{3});
+
+  const TempFolder other_folder;
+  FakeRun failed(other_folder.path(), 4, 2);
+  failed.options.reads_late = true;
+  failed.model.on_sample = [](std::uint64_t ordinal) {
+    if (ordinal == 10) throw wam::DataError("no such frame");
+  };
+  CHECK_THROWS_WITH(failed.run(), "no such frame");
+  CHECK(failed.lines().size() == 2);
 }

@@ -192,12 +192,16 @@ TEST_CASE("AdamW: reports the norm before clipping, and the share of each unit")
   for (const auto& [key, g] : values_of(setup.sharding, "gradient")) {
     (key.starts_with("blocks.0") ? first : second) += g * g;
   }
+  const double scale = setup.sharding.units()[1].gradient()[192].item<double>();
 
   const auto update = setup.optimizer->step(0.1);
 
   CHECK(update.grad_norm.item<double>() == Approx(std::sqrt(first + second)).epsilon(1e-12));
   CHECK(update.unit_square_sums[0].item<double>() == Approx(first).epsilon(1e-12));
   CHECK(update.unit_square_sums[1].item<double>() == Approx(second).epsilon(1e-12));
+  REQUIRE(update.tensor_square_sums.numel() == 4);  // w, bias, h, scale
+  CHECK(update.tensor_square_sums[2].item<double>() ==
+        Approx(second - scale * scale).epsilon(1e-12));
   CHECK(update.skipped.item<float>() == 0);
 }
 
@@ -265,18 +269,58 @@ TEST_CASE("AdamW: the count of applied updates can be put back") {
   CHECK((state_bytes(setup.sharding) == state_bytes(resumed.sharding)));
 }
 
+TEST_CASE("AdamW: a rate that is not finite changes nothing") {
+  Setup setup({});
+  setup.sharding.publish_weights();
+  setup.set_gradients(0, 1);
+  const std::string before = state_bytes(setup.sharding);
+
+  const auto update = setup.optimizer->step(std::nan(""));
+
+  CHECK(update.skipped.item<double>() == 1);
+  CHECK((state_bytes(setup.sharding) == before));
+  CHECK(setup.optimizer->applied_updates() == 0);
+}
+
+TEST_CASE("AdamW: leaves gradients at zero when asked to, also those of a skipped update") {
+  Setup setup({.zero_gradients = true});
+  Setup other({});
+  for (Setup* each : {&setup, &other}) {
+    each->set_gradients(0, 1);
+    each->optimizer->step(0.1);
+  }
+  CHECK((state_bytes(setup.sharding) == state_bytes(other.sharding)));
+  CHECK(setup.sharding.units()[1].gradient().eq(0).all().item<bool>());
+  CHECK_FALSE(other.sharding.units()[1].gradient().eq(0).all().item<bool>());
+
+  setup.set_gradients(1, kInf);
+  setup.optimizer->step(0.1);
+
+  CHECK(setup.sharding.units()[1].gradient().eq(0).all().item<bool>());
+}
+
 TEST_CASE("non-finite values are named by unit and tensor, the first of the backward first") {
   Setup setup({});
   setup.set_gradients(0, 1);
-  CHECK(name_nonfinite(setup.sharding) == "no weight and no gradient of this rank");
+  // Gradients may be gone when the host asks.
+  const auto culprit = [&] {
+    const auto sums = setup.optimizer->step(0.1).tensor_square_sums;
+    std::vector<at::Tensor> kept;
+    for (Unit& unit : setup.sharding.units()) kept.push_back(unit.gradient().clone());
+    setup.sharding.begin_step();
+    const std::string name = name_nonfinite(setup.sharding, sums);
+    for (std::size_t u = 0; u < 2; ++u) setup.sharding.units()[u].gradient().copy_(kept[u]);
+    return name;
+  };
+  CHECK(culprit() == "no weight and no gradient of this rank");
 
   setup.sharding.units()[0].gradient()[192 + 3].fill_(kInf);
-  CHECK(name_nonfinite(setup.sharding) == "the gradient of unit blocks.0, tensor bias");
+  CHECK(culprit() == "the gradient of unit blocks.0, tensor bias");
 
   // Backward goes from the head to the first block.
   setup.sharding.units()[1].gradient()[0].fill_(std::nan(""));
-  CHECK(name_nonfinite(setup.sharding) == "the gradient of unit head, tensor h");
+  CHECK(culprit() == "the gradient of unit head, tensor h");
 
   setup.sharding.units()[1].state("master")[192].fill_(kInf);
-  CHECK(name_nonfinite(setup.sharding) == "the weights of unit head, tensor scale");
+  CHECK(culprit() == "the weights of unit head, tensor scale");
 }

@@ -1,0 +1,63 @@
+#include "core/train/pending_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <ATen/ops/cat.h>
+
+#include "core/base/errors.h"
+
+namespace wam {
+namespace {
+
+// What numbers_ holds, in this order; then the units and the tensors.
+enum Number : std::size_t { kLoss, kVideoLoss, kActionLoss, kGradNorm, kSkipped, kUnits };
+
+at::Tensor in_a_row(const at::Tensor& losses, const UpdateResult& update) {
+  return at::cat({losses, update.grad_norm.reshape({1}), update.skipped.reshape({1}),
+                  update.unit_square_sums, update.tensor_square_sums});
+}
+
+}  // namespace
+
+PendingStep::PendingStep(StepMetrics known,
+                         std::vector<SampleId> samples,
+                         std::int64_t global_batch,
+                         const at::Tensor& losses,
+                         const UpdateResult& update)
+    : known_(std::move(known)),
+      samples_(std::move(samples)),
+      global_batch_(global_batch),
+      num_tensors_(update.tensor_square_sums.numel()),
+      numbers_(in_a_row(losses, update)) {}
+
+StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
+  const auto* values = numbers_.get().const_data_ptr<double>();
+  const auto samples = static_cast<double>(global_batch_);
+  StepMetrics metrics = known_;
+  metrics.loss = values[kLoss] / samples;
+  metrics.video_loss = values[kVideoLoss] / samples;
+  metrics.action_loss = values[kActionLoss] / samples;
+  metrics.grad_norm = values[kGradNorm];
+  metrics.skipped = values[kSkipped] != 0;
+  const auto* first = values + kUnits;
+  // What is no number counts as more than any.
+  const auto* largest = std::max_element(first, first + units.size(), [](double a, double b) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  });
+  metrics.largest_unit = units[static_cast<std::size_t>(largest - first)].spec().name;
+  metrics.largest_unit_norm = std::sqrt(*largest);
+  if (!metrics.skipped) return metrics;
+  for (const auto& id : samples_) {
+    metrics.samples.push_back(fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame));
+  }
+  return metrics;
+}
+
+at::Tensor PendingStep::tensor_square_sums() const {
+  const at::Tensor& numbers = numbers_.get();
+  return numbers.narrow(0, numbers.numel() - num_tensors_, num_tensors_);
+}
+
+}  // namespace wam

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/cuda/late_read.h"
+#include "core/train/dataset.h"
+#include "core/train/metrics.h"
+#include "core/train/optimizer.h"
+#include "core/train/unit.h"
+
+namespace wam {
+
+// A step that has been submitted; its numbers are on their way from the device.
+class PendingStep {
+ public:
+  // `known`: what the host knows already. `losses` (3) float64: sums over the `global_batch`
+  // samples of loss, video loss and action loss. Does not wait.
+  PendingStep(StepMetrics known,
+              std::vector<SampleId> samples,
+              std::int64_t global_batch,
+              const at::Tensor& losses,
+              const UpdateResult& update);
+
+  // Waits until the step is complete. Without the times, which are the loop's to take.
+  [[nodiscard]] StepMetrics metrics(const std::vector<Unit>& units) const;
+  // (num_tensors) float64 on the host: UpdateResult::tensor_square_sums. Waits too.
+  [[nodiscard]] at::Tensor tensor_square_sums() const;
+
+ private:
+  StepMetrics known_;
+  std::vector<SampleId> samples_;
+  std::int64_t global_batch_;
+  std::int64_t num_tensors_;
+  LateRead numbers_;
+};
+
+}  // namespace wam
