@@ -26,10 +26,15 @@ if(WAM_ASAN)
   target_link_options(wam_options INTERFACE -fsanitize=address,undefined)
 endif()
 
-# wam_library(name SOURCES ... DEPENDS ...): one library, alias wam::name.
+# wam_library(name SOURCES ... KERNELS ... DEPENDS ...): one library, alias wam::name.
+# KERNELS: sources of a build for GPUs (.cu, and .cpp that need CUDA); it defines WAM_WITH_CUDA.
 # DEPENDS: what callers need too. PRIVATE: used in the sources only.
 function(wam_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;KERNELS;DEPENDS;PRIVATE")
+  if(WAM_WITH_CUDA AND arg_KERNELS)
+    list(APPEND arg_SOURCES ${arg_KERNELS})
+    list(APPEND arg_PRIVATE dep::cuda)
+  endif()
   if(WAM_CHECK_LAYERS)
     add_library(wam_${name} SHARED ${arg_SOURCES})
     target_link_options(wam_${name} PRIVATE LINKER:--no-undefined)
@@ -39,6 +44,9 @@ function(wam_library name)
   add_library(wam::${name} ALIAS wam_${name})
   target_include_directories(wam_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(wam_${name} PUBLIC dep::fmt ${arg_DEPENDS} PRIVATE wam_options ${arg_PRIVATE})
+  if(WAM_WITH_CUDA AND arg_KERNELS)
+    target_compile_definitions(wam_${name} PRIVATE WAM_WITH_CUDA)
+  endif()
 endfunction()
 
 # wam_test(unit_core LAYER unit SOURCES ... DEPENDS wam::core): one executable with Catch2's main;

@@ -1,0 +1,121 @@
+#include "core/cuda/graph.h"
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <ATen/record_function.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_runtime_api.h>
+
+#include "core/base/errors.h"
+
+namespace wam {
+namespace {
+
+constexpr int kWarmUps = 2;
+
+// The operation that LibTorch started last, on any thread: the one that a failed recording names.
+// LibTorch's observers are plain functions, so there is no other place for it.
+std::atomic<const char*> last_operation{nullptr};
+
+std::unique_ptr<at::ObserverContext> note_operation(const at::RecordFunction& function) {
+  last_operation = function.name();
+  return nullptr;
+}
+
+class OperationWatch {
+ public:
+  OperationWatch() : handle_(at::addGlobalCallback(at::RecordFunctionCallback(&note_operation))) {
+    last_operation = nullptr;
+  }
+  ~OperationWatch() { at::removeCallback(handle_); }
+  OperationWatch(const OperationWatch&) = delete;
+  OperationWatch& operator=(const OperationWatch&) = delete;
+  OperationWatch(OperationWatch&&) = delete;
+  OperationWatch& operator=(OperationWatch&&) = delete;
+
+ private:
+  at::CallbackHandle handle_;
+};
+
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+void wait_for(const c10::cuda::CUDAStream& waiting, const c10::cuda::CUDAStream& first) {
+  at::cuda::CUDAEvent done;
+  done.record(first);
+  done.block(waiting);
+}
+
+}  // namespace
+
+struct GraphPool::Impl {
+  explicit Impl(c10::Device on)
+      : device(on),
+        stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())),
+        memory(at::cuda::graph_pool_handle()) {}
+
+  c10::Device device;
+  c10::cuda::CUDAStream stream;
+  at::cuda::MempoolId_t memory;
+};
+
+GraphPool::GraphPool(c10::Device device) : impl_(std::make_unique<Impl>(device)) {}
+GraphPool::~GraphPool() = default;
+
+struct DeviceGraph::Impl {
+  at::cuda::CUDAGraph graph;
+
+  void record(GraphPool::Impl& pool, const char* what, const std::function<void()>& work) {
+    const OperationWatch watch;
+    try {
+      // Of this thread only: the loader's threads may pin memory meanwhile.
+      graph.capture_begin(pool.memory, cudaStreamCaptureModeThreadLocal);
+      work();
+      graph.capture_end();
+    } catch (const std::exception& error) {
+      const char* operation = last_operation;
+      abandon(pool.stream);
+      throw DeviceError(fmt::format(
+          "recording {} as a CUDA graph: {} cannot be recorded: {}. Fix: set run.graphs=off, and "
+          "report this.",
+          what, operation == nullptr ? "its first operation" : operation,
+          first_line(error.what())));
+    }
+  }
+
+  void abandon(const c10::cuda::CUDAStream& stream) {
+    cudaGraph_t unfinished = nullptr;
+    cudaStreamEndCapture(stream, &unfinished);
+    if (unfinished != nullptr) cudaGraphDestroy(unfinished);
+    cudaGetLastError();
+  }
+};
+
+DeviceGraph::DeviceGraph(GraphPool& pool, const char* what, const std::function<void()>& work)
+    : impl_(std::make_unique<Impl>()) {
+  const auto outside = c10::cuda::getCurrentCUDAStream(pool.impl().device.index());
+  wait_for(pool.impl().stream, outside);
+  {
+    const c10::cuda::CUDAStreamGuard guard(pool.impl().stream);
+    for (int i = 0; i < kWarmUps; ++i) work();
+    // What the warm-up held goes back to the device: the graph's own pool needs as much again.
+    pool.impl().stream.synchronize();
+    c10::cuda::CUDACachingAllocator::emptyCache();
+    impl_->record(pool.impl(), what, work);
+  }
+  wait_for(outside, pool.impl().stream);
+}
+
+DeviceGraph::~DeviceGraph() = default;
+
+void DeviceGraph::replay() {
+  impl_->graph.replay();
+}
+
+}  // namespace wam

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <c10/core/Device.h>
+
+namespace wam {
+
+// Where graphs are recorded: one side stream and one pool of memory, shared by all graphs of a
+// model (D18), so that a second shape costs memory only where it needs more than the first.
+//
+// Graphs of one pool are replayed one after the other, and none leaves a value in the pool that is
+// read after its replay: results are copied to tensors that were allocated outside.
+class GraphPool {
+ public:
+  // Errors: InvariantError in a build without CUDA.
+  explicit GraphPool(c10::Device device);
+  ~GraphPool();
+  GraphPool(const GraphPool&) = delete;
+  GraphPool& operator=(const GraphPool&) = delete;
+  GraphPool(GraphPool&&) = delete;
+  GraphPool& operator=(GraphPool&&) = delete;
+
+  struct Impl;
+  [[nodiscard]] Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// Device work that is recorded once and replayed with one call.
+//
+// Stream:   recorded on the pool's stream, replayed on LibTorch's current one.
+// Threads:  one; other threads may use the device meanwhile, but not this work's tensors.
+// Shutdown: destroyed before its pool, and before the communicators that it uses.
+class DeviceGraph {
+ public:
+  // Runs `work` twice for real, so that libraries choose their algorithms and take their workspace,
+  // then records it. With the inputs as they are at construction the work must change no state
+  // that outlives it. `what` names the work in errors, as in "the training step".
+  //
+  // Errors: DeviceError that names the operation which cannot be recorded.
+  DeviceGraph(GraphPool& pool, const char* what, const std::function<void()>& work);
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+  DeviceGraph(DeviceGraph&&) = delete;
+  DeviceGraph& operator=(DeviceGraph&&) = delete;
+
+  // Does not wait for the device.
+  void replay();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wam

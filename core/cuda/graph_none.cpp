@@ -1,0 +1,23 @@
+#include "core/base/errors.h"
+#include "core/cuda/graph.h"
+
+namespace wam {
+
+struct GraphPool::Impl {};
+struct DeviceGraph::Impl {};
+
+GraphPool::GraphPool(c10::Device /*device*/) {
+  throw InvariantError("a CUDA graph in a build without GPU support");
+}
+GraphPool::~GraphPool() = default;
+
+DeviceGraph::DeviceGraph(GraphPool& /*pool*/,
+                         const char* /*what*/,
+                         const std::function<void()>& /*work*/) {
+  throw InvariantError("a CUDA graph in a build without GPU support");
+}
+DeviceGraph::~DeviceGraph() = default;
+
+void DeviceGraph::replay() {}
+
+}  // namespace wam
