@@ -1,9 +1,8 @@
 #include "core/ops/ada_norm/ada_norm.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
+#include "core/cuda/tensor_kernel.h"
+#include "core/ops/ada_norm/ada_norm_launch.h"
+#include "core/ops/ada_norm/ada_norm_plain.h"
 
 namespace wam {
 
@@ -12,17 +11,12 @@ at::Tensor ada_norm_forward(const at::Tensor& x_BLD,
                             const TokenRows& rows,
                             double eps,
                             NormStatistics& statistics) {
-  const at::Tensor normal = normalise(x_BLD, eps, statistics);
-  const auto wide = normal.scalar_type();
-  const at::Tensor one_plus_scale = (modulation.scale_BRD + 1).to(wide);
-  const at::Tensor shift = modulation.shift_BRD.to(wide);
-  at::Tensor y_BLD = at::empty(x_BLD.sizes(), x_BLD.options());
-  for (const TokenGroup& group : rows.groups) {
-    group_tokens(y_BLD, group)
-        .copy_(at::addcmul(group_rows(shift, group), group_tokens(normal, group),
-                           group_rows(one_plus_scale, group)));
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(x_BLD)) {
+      return ada_norm_forward_launch(x_BLD, modulation, rows, eps, statistics);
+    }
   }
-  return y_BLD;
+  return ada_norm_forward_plain(x_BLD, modulation, rows, eps, statistics);
 }
 
 at::Tensor ada_norm_backward(const at::Tensor& dy_BLD,
@@ -30,18 +24,16 @@ at::Tensor ada_norm_backward(const at::Tensor& dy_BLD,
                              const Modulation& modulation,
                              const TokenRows& rows,
                              const NormStatistics& statistics,
-                             const Modulation& dmodulation) {
-  const at::Tensor normal = normalised(x_BLD, statistics);
-  const auto wide = normal.scalar_type();
-  const at::Tensor one_plus_scale = (modulation.scale_BRD + 1).to(wide);
-  at::Tensor dnormal = at::empty_like(normal);
-  for (const TokenGroup& group : rows.groups) {
-    const at::Tensor dy = group_tokens(dy_BLD, group).to(wide);
-    add_to_group_rows(dmodulation.shift_BRD, group, dy);
-    add_to_group_rows(dmodulation.scale_BRD, group, dy * group_tokens(normal, group));
-    group_tokens(dnormal, group).copy_(dy * group_rows(one_plus_scale, group));
+                             const Modulation& dmodulation,
+                             const at::Tensor& residual_BLD) {
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(x_BLD)) {
+      return ada_norm_backward_launch(dy_BLD, x_BLD, modulation, rows, statistics, dmodulation,
+                                      residual_BLD);
+    }
   }
-  return normalise_backward(dnormal, x_BLD, statistics);
+  return ada_norm_backward_plain(dy_BLD, x_BLD, modulation, rows, statistics, dmodulation,
+                                 residual_BLD);
 }
 
 }  // namespace wam

@@ -14,6 +14,7 @@ namespace wam {
 // Shape:  x, y (B, L, D); shift, scale (B, R, D), any strides.
 // Types:  LN, product and sum in the accumulate type; 1 + scale rounds to the table's type, y to
 //         the type of x.
+// GPU:    the rows have runs (rows_for); D a multiple of 8, at most 8,192 (layer_norm_kernel.h).
 struct Modulation {
   at::Tensor shift_BRD;
   at::Tensor scale_BRD;
@@ -25,12 +26,14 @@ at::Tensor ada_norm_forward(const at::Tensor& x_BLD,
                             double eps,
                             NormStatistics& statistics);
 
-// Returns dx; adds to dmodulation (B, R, D) in the accumulate type.
+// Returns dx, or residual + dx summed in the accumulate type and rounded once where `residual_BLD`
+// (the shape and type of x) is defined; adds to dmodulation (B, R, D) in the accumulate type.
 at::Tensor ada_norm_backward(const at::Tensor& dy_BLD,
                              const at::Tensor& x_BLD,
                              const Modulation& modulation,
                              const TokenRows& rows,
                              const NormStatistics& statistics,
-                             const Modulation& dmodulation);
+                             const Modulation& dmodulation,
+                             const at::Tensor& residual_BLD = {});
 
 }  // namespace wam

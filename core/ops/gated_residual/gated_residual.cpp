@@ -1,7 +1,8 @@
 #include "core/ops/gated_residual/gated_residual.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
+#include "core/cuda/tensor_kernel.h"
+#include "core/ops/gated_residual/gated_residual_launch.h"
+#include "core/ops/gated_residual/gated_residual_plain.h"
 
 namespace wam {
 
@@ -9,12 +10,10 @@ at::Tensor gated_residual_forward(const at::Tensor& x_BLD,
                                   const at::Tensor& y_BLD,
                                   const at::Tensor& gate_BRD,
                                   const TokenRows& rows) {
-  at::Tensor out_BLD = at::empty(x_BLD.sizes(), x_BLD.options());
-  for (const TokenGroup& group : rows.groups) {
-    const at::Tensor product = group_tokens(y_BLD, group) * group_rows(gate_BRD, group);
-    group_tokens(out_BLD, group).copy_(group_tokens(x_BLD, group) + product);
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(x_BLD)) return gated_residual_forward_launch(x_BLD, y_BLD, gate_BRD, rows);
   }
-  return out_BLD;
+  return gated_residual_forward_plain(x_BLD, y_BLD, gate_BRD, rows);
 }
 
 at::Tensor gated_residual_backward(const at::Tensor& dout_BLD,
@@ -22,14 +21,12 @@ at::Tensor gated_residual_backward(const at::Tensor& dout_BLD,
                                    const at::Tensor& gate_BRD,
                                    const TokenRows& rows,
                                    const at::Tensor& dgate_BRD) {
-  const auto wide = dgate_BRD.scalar_type();
-  at::Tensor dy_BLD = at::empty(y_BLD.sizes(), y_BLD.options());
-  for (const TokenGroup& group : rows.groups) {
-    const at::Tensor dout = group_tokens(dout_BLD, group);
-    add_to_group_rows(dgate_BRD, group, dout.to(wide) * group_tokens(y_BLD, group).to(wide));
-    group_tokens(dy_BLD, group).copy_(dout * group_rows(gate_BRD, group));
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(y_BLD)) {
+      return gated_residual_backward_launch(dout_BLD, y_BLD, gate_BRD, rows, dgate_BRD);
+    }
   }
-  return dy_BLD;
+  return gated_residual_backward_plain(dout_BLD, y_BLD, gate_BRD, rows, dgate_BRD);
 }
 
 }  // namespace wam

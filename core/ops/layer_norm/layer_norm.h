@@ -12,29 +12,25 @@ struct NormStatistics {
   at::Tensor rstd;  // 1 / sqrt(variance + eps)
 };
 
-// (x - mean) * rstd without parameters, in the accumulate type; fills `statistics`.
-at::Tensor normalise(const at::Tensor& x_BLD, double eps, NormStatistics& statistics);
-// The same values again from kept statistics.
-at::Tensor normalised(const at::Tensor& x_BLD, const NormStatistics& statistics);
-// dx of `normalise` from d(normalised) in the accumulate type, rounded to the type of x.
-at::Tensor normalise_backward(const at::Tensor& dnormalised,
-                              const at::Tensor& x_BLD,
-                              const NormStatistics& statistics);
-
 struct LayerNorm {
   Parameter weight;  // (D)
   Parameter bias;    // (D)
 };
 
 // y = LN(x) * w + b, evaluated in the accumulate type and rounded once to the type of x.
+// Shape: x, y (B, L, D), x with any strides between tokens.
+// GPU:   D a multiple of 8, at most 8,192 (layer_norm_kernel.h).
 at::Tensor layer_norm_forward(const at::Tensor& x_BLD,
                               const LayerNorm& norm,
                               double eps,
                               NormStatistics& statistics);
-// Returns dx; adds to the gradients that are defined.
+
+// Returns dx, or residual + dx summed in the accumulate type and rounded once where `residual_BLD`
+// (the shape and type of x) is defined; adds to the gradients that are defined.
 at::Tensor layer_norm_backward(const at::Tensor& dy_BLD,
                                const at::Tensor& x_BLD,
                                const LayerNorm& norm,
-                               const NormStatistics& statistics);
+                               const NormStatistics& statistics,
+                               const at::Tensor& residual_BLD = {});
 
 }  // namespace wam

@@ -6,6 +6,11 @@
 
 namespace wam {
 
+TokenRows rows_for(at::Device device, TokenRows rows, std::int64_t num_rows) {
+  if (device.is_cuda()) rows.runs = token_runs(rows, num_rows, device);
+  return rows;
+}
+
 at::Tensor group_tokens(const at::Tensor& x_BLD, const TokenGroup& g) {
   const auto stride = x_BLD.strides();
   return x_BLD.as_strided({x_BLD.size(0), g.outer, g.inner, x_BLD.size(2)},
@@ -28,7 +33,8 @@ void add_to_group_rows(const at::Tensor& table_BRD,
   // An outer stride of zero over several outer tokens would add to one row in no fixed order.
   invariant(g.outer == 1 || g.row_outer_stride != 0, "outer tokens of a group share a row");
   at::Tensor rows = group_rows(table_BRD, g);
-  rows.add_(g.row_inner_stride == 0 ? values_BOID.sum(at::IntArrayRef{2}, /*keepdim=*/true) : values_BOID);
+  rows.add_(g.row_inner_stride == 0 ? values_BOID.sum(at::IntArrayRef{2}, /*keepdim=*/true)
+                                    : values_BOID);
 }
 
 at::Tensor row_of_token(const TokenRows& rows) {

@@ -5,6 +5,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/ops/token_rows/token_runs.h"
+
 namespace wam {
 
 // Which row of a table every token of a sequence uses, without a list over tokens.
@@ -26,7 +28,11 @@ struct TokenGroup {
 struct TokenRows {
   std::int64_t tokens = 0;
   std::vector<TokenGroup> groups;
+  TokenRuns runs{};  // the same for kernels; undefined where none runs
 };
+
+// `rows` of a table of `num_rows` rows, ready for `device`: with its runs where kernels run.
+TokenRows rows_for(at::Device device, TokenRows rows, std::int64_t num_rows);
 
 // View (B, outer, inner, D) of the group's tokens in x (B, L, D) of any strides.
 at::Tensor group_tokens(const at::Tensor& x_BLD, const TokenGroup& group);

@@ -125,6 +125,9 @@ TEST_CASE("Adaptive layer norm and its backward") {
   CHECK(error(ada_norm_backward(dy, x.detach(), m, rows, statistics, dm), x.grad()) < 1e-12);
   CHECK(error(dm.shift_BRD, shift.grad()) < 1e-13);
   CHECK(error(dm.scale_BRD, scale.grad()) < 1e-13);
+  const at::Tensor residual = random({2, 8, 6}, 5);
+  const at::Tensor sum = ada_norm_backward(dy, x.detach(), m, rows, statistics, dm, residual);
+  CHECK(error(sum, x.grad() + residual) < 1e-12);
 }
 
 TEST_CASE("Affine layer norm and its backward") {
@@ -141,6 +144,9 @@ TEST_CASE("Affine layer norm and its backward") {
   CHECK(error(layer_norm_backward(dy, x.detach(), norm, statistics), x.grad()) < 1e-12);
   CHECK(error(norm.weight.gradient, w.grad()) < 1e-13);
   CHECK(error(norm.bias.gradient, b.grad()) < 1e-13);
+  const at::Tensor residual = random({2, 5, 6}, 5);
+  const at::Tensor sum = layer_norm_backward(dy, x.detach(), norm, statistics, residual);
+  CHECK(error(sum, x.grad() + residual) < 1e-12);
 }
 
 TEST_CASE("q/k norm spans the whole width, then heads are rotated by adjacent pairs") {
