@@ -71,6 +71,9 @@ class Encoders : public FrozenEncoders {
   at::Tensor encode_video(const at::Tensor& video_BCTHW) override {
     return vae_.encode(video_BCTHW);
   }
+  at::Tensor encode_first_frame(const at::Tensor& image_BCHW, std::int64_t frames) override {
+    return vae_.encode_first_frame(image_BCHW, frames);
+  }
   at::Tensor clip_features(const at::Tensor& first_frame_BCHW) override {
     return clip_.features(first_frame_BCHW);
   }

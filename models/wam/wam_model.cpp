@@ -6,7 +6,6 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
 #include "core/ops/parameter.h"
 #include "models/wam/initialise.h"
@@ -52,9 +51,9 @@ at::Tensor WamModel::video_of(const Batch& batch) const {
 // holds the first frame and then grey.
 at::Tensor WamModel::first_frame_condition(const at::Tensor& video_BCTHW,
                                            const at::Tensor& latent_BCFYX) {
-  at::Tensor still = at::zeros_like(video_BCTHW);
-  still.narrow(2, 0, 1).copy_(video_BCTHW.narrow(2, 0, 1));
-  const at::Tensor known = encoders_.encode_video(still).to(options_.compute_type);
+  const at::Tensor known =
+      encoders_.encode_first_frame(video_BCTHW.select(2, 0), video_BCTHW.size(2))
+          .to(options_.compute_type);
   const auto size = latent_BCFYX.sizes();
   at::Tensor mask = at::zeros({size[0], 4, size[2], size[3], size[4]}, known.options());
   mask.narrow(2, 0, 1).fill_(1.0);
