@@ -1,31 +1,67 @@
 #include "models/vae/conv.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <ATen/Context.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv3d.h>
 #include <ATen/ops/cudnn_convolution.h>
 #include <ATen/ops/mkldnn_convolution.h>
 
+#include "core/ops/parameter.h"
+
 namespace wam {
 namespace {
 
-constexpr std::int64_t kInputChannels = 8;
+constexpr std::int64_t kChannelUnit = 8;  // what cuDNN's tensor core kernels read at once
 constexpr ConvExtent kDense{1, 1, 1};
 
-at::Tensor with_zero_channels(const at::Tensor& weight) {
-  const std::int64_t missing = (kInputChannels - weight.size(1) % kInputChannels) % kInputChannels;
-  return at::constant_pad_nd(weight, {0, 0, 0, 0, 0, 0, 0, missing}, 0);
+// (in, out) channels for which the 2-D kernel over three frames side by side was faster on an H200
+// with cuDNN 9.19 than the 3-D one, the frames' two more writes counted in.
+constexpr std::array<std::array<std::int64_t, 2>, 2> kJoined{{{96, 96}, {320, 320}}};
+
+bool joining_pays(const at::Tensor& weight) {
+  const std::array<std::int64_t, 2> channels{weight.size(1), weight.size(0)};
+  return weight.dim() == 5 && weight.size(2) == 3 && weight.size(3) == 3 &&
+         std::find(kJoined.begin(), kJoined.end(), channels) != kJoined.end();
+}
+
+// (out, in, 3, h, w) -> (out, 3 in, h, w), zeros added to a multiple of kChannelUnit.
+at::Tensor joined(const at::Tensor& weight) {
+  const at::Tensor flat = weight.transpose(1, 2).flatten(1, 2);
+  const std::int64_t missing = (kChannelUnit - flat.size(1) % kChannelUnit) % kChannelUnit;
+  return at::constant_pad_nd(flat, {0, 0, 0, 0, 0, missing}, 0);
+}
+
+at::Tensor gpu_weight(const at::Tensor& weight, const std::string& name) {
+  if (weight.dim() == 4) return weight.contiguous(at::MemoryFormat::ChannelsLast);
+  if (name == "encoder.conv1.weight" || joining_pays(weight)) {
+    return joined(weight).contiguous(at::MemoryFormat::ChannelsLast);
+  }
+  return weight.contiguous(at::MemoryFormat::ChannelsLast3d);
+}
+
+at::Tensor cudnn(const at::Tensor& x,
+                 const at::Tensor& weight,
+                 at::IntArrayRef stride,
+                 at::IntArrayRef padding) {
+  const at::IntArrayRef dilation = at::IntArrayRef(kDense).slice(0, stride.size());
+  return at::cudnn_convolution(x, weight, padding, stride, dilation, /*groups=*/1,
+                               /*benchmark=*/false, /*deterministic=*/true,
+                               /*allow_tf32=*/x.scalar_type() == at::kBFloat16);
 }
 
 at::Tensor conv_on_gpu(const at::Tensor& x_BCTHW,
                        const at::Tensor& weight,
                        const ConvShape& shape) {
-  return at::cudnn_convolution(x_BCTHW, weight, shape.padding, shape.stride, kDense, /*groups=*/1,
-                               /*benchmark=*/false, /*deterministic=*/true,
-                               /*allow_tf32=*/x_BCTHW.scalar_type() == at::kBFloat16);
+  const at::IntArrayRef stride(shape.stride);
+  const at::IntArrayRef padding(shape.padding);
+  if (weight.dim() == 5) return cudnn(x_BCTHW, weight, stride, padding);
+  const at::Tensor frames = x_BCTHW.transpose(1, 2).flatten(0, 1);
+  return cudnn(frames, weight, stride.slice(1), padding.slice(1))
+      .unflatten(0, {x_BCTHW.size(0), x_BCTHW.size(2)})
+      .transpose(1, 2);
 }
 
 at::Tensor conv_on_cpu(const at::Tensor& x_BCTHW,
@@ -45,17 +81,22 @@ void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : weights.tensors()) names.push_back(name);
   for (const std::string& name : names) {
-    at::Tensor tensor = weights.at(name);
+    const at::Tensor& tensor = weights.at(name);
     if (name.ends_with(".gamma")) {
-      tensor = tensor.reshape({1, -1, 1, 1, 1});
+      weights.set(name, tensor.reshape({1, -1, 1, 1, 1}));
+    } else if (name.ends_with(".weight") && tensor.is_cuda()) {
+      weights.set(name, gpu_weight(tensor, name));
     } else if (name.ends_with(".weight")) {
       // 2-D kernels act on each frame alone: a kernel of one frame.
-      if (tensor.dim() == 4) tensor = tensor.unsqueeze(2);
-      if (tensor.is_cuda() && name == "encoder.conv1.weight") tensor = with_zero_channels(tensor);
-      tensor = tensor.contiguous(format);
+      weights.set(name, (tensor.dim() == 4 ? tensor.unsqueeze(2) : tensor).contiguous(format));
+    } else if (tensor.is_cuda()) {
+      weights.set(name, tensor.to(accumulate_type(tensor.scalar_type())).reshape({1, -1, 1, 1, 1}));
     }
-    weights.set(name, tensor);
   }
+}
+
+bool joins_frames(const VaeContext& vae, const std::string& prefix) {
+  return vae.weights.at(prefix + ".weight").dim() == 4;
 }
 
 ChannelTerms conv_terms(const VaeContext& vae,
@@ -65,7 +106,7 @@ ChannelTerms conv_terms(const VaeContext& vae,
   const at::Tensor& weight = vae.weights.at(prefix + ".weight");
   const at::Tensor& bias = vae.weights.at(prefix + ".bias");
   if (x_BCTHW.is_cpu()) return {conv_on_cpu(x_BCTHW, weight, bias, shape), {}, {}};
-  return {conv_on_gpu(x_BCTHW, weight, shape), bias.reshape({1, -1, 1, 1, 1}), {}};
+  return {conv_on_gpu(x_BCTHW, weight, shape), bias, {}};
 }
 
 at::Tensor conv(const VaeContext& vae,
@@ -76,15 +117,7 @@ at::Tensor conv(const VaeContext& vae,
 }
 
 at::Tensor point_conv(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW) {
-  const at::Tensor& weight = vae.weights.at(prefix + ".weight");
-  const at::Tensor& bias = vae.weights.at(prefix + ".bias");
-  if (x_BCTHW.is_cpu()) return conv_on_cpu(x_BCTHW, weight, bias, {});
-  const at::Tensor x_BTHWC = x_BCTHW.permute({0, 2, 3, 4, 1});
-  const at::Tensor out_RC =
-      at::addmm(bias, x_BTHWC.reshape({-1, x_BCTHW.size(1)}), weight.flatten(1).t());
-  std::vector<std::int64_t> shape = x_BTHWC.sizes().vec();
-  shape.back() = weight.size(0);
-  return out_RC.view(shape).permute({0, 4, 1, 2, 3});
+  return conv(vae, prefix, x_BCTHW, {});
 }
 
 at::Tensor resolved(const ChannelTerms& terms) {

@@ -20,10 +20,16 @@ struct VaeContext {
   at::MemoryFormat format;
 };
 
-// In place: every convolution weight as (out, in, t, h, w) in `format`, every gamma as
-// (1, C, 1, 1, 1). On a GPU the input convolution's weight gets zeros for as many channels more as
-// make a multiple of 8, which its tensor cores want.
+// In place. Every gamma becomes (1, C, 1, 1, 1). On a CPU every convolution weight becomes
+// (out, in, t, h, w). On a GPU, where cuDNN's 2-D kernels are up to six times faster than its 3-D
+// ones, kernels that act on each frame become (out, in, h, w), and so do those causal ones for
+// which it pays, over three frames side by side in channels: (out, 3 in, h, w), zeros added to a
+// multiple of 8 for the input convolution. Biases there become (1, C, 1, 1, 1) in the accumulate
+// type.
 void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format);
+
+// Whether the causal convolution `prefix` wants three frames side by side.
+bool joins_frames(const VaeContext& vae, const std::string& prefix);
 
 using ConvExtent = std::array<std::int64_t, 3>;  // time, rows, columns
 
@@ -32,9 +38,9 @@ struct ConvShape {
   ConvExtent padding{0, 0, 0};
 };
 
-// The convolution `prefix`. On a GPU its bias is not added yet: who reads the sum adds it on the
-// way. x of the result belongs to the result alone.
-// Deterministic: the algorithm is cuDNN's first choice for a shape, never one found by timing.
+// The convolution `prefix`; a 2-D kernel acts on each frame. On a GPU its bias is not added yet:
+// who reads the sum adds it on the way. x of the result belongs to the result alone. Deterministic:
+// the algorithm is cuDNN's first choice for a shape, never one found by timing.
 ChannelTerms conv_terms(const VaeContext& vae,
                         const std::string& prefix,
                         const at::Tensor& x_BCTHW,
@@ -43,7 +49,7 @@ at::Tensor conv(const VaeContext& vae,
                 const std::string& prefix,
                 const at::Tensor& x_BCTHW,
                 const ConvShape& shape);
-// Convolution with kernel 1: on a GPU a matrix product over positions.
+// Convolution with kernel 1.
 at::Tensor point_conv(const VaeContext& vae, const std::string& prefix, const at::Tensor& x_BCTHW);
 
 // The sum written down, into x itself where there is more than x.

@@ -3,68 +3,27 @@
 #include <cmath>
 #include <utility>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/upsample_nearest3d.h>
 
 #include "models/frozen/attention.h"
+#include "models/vae/causal_buffer.h"
 
 namespace wam {
 namespace {
 
-constexpr std::int64_t kHistory = 2;  // frames that a causal kernel of 3 looks back
+// Frames that a residual block looks back: two for each of its convolutions.
+constexpr std::int64_t kBlockHistory = 4;
 
-// A buffer of `channels` with room for the history in front of the frames of `x`, the history
-// filled in.
-at::Tensor with_history(const VaeContext& vae,
-                        const at::Tensor& x_BCTHW,
-                        const at::Tensor& slot,
-                        std::int64_t channels) {
-  at::Tensor out = at::empty(
-      {x_BCTHW.size(0), channels, x_BCTHW.size(2) + kHistory, x_BCTHW.size(3), x_BCTHW.size(4)},
-      x_BCTHW.options(), vae.format);
-  at::Tensor history = out.narrow(2, 0, kHistory);
-  if (slot.defined()) {
-    history.copy_(slot);
-  } else {
-    history.zero_();
-  }
-  return out;
-}
-
-ChannelTerms conv_over_history(const VaeContext& vae,
-                               const std::string& prefix,
-                               const at::Tensor& buffer_BCTHW,
-                               at::Tensor& slot,
-                               const ClipMemory& memory) {
-  if (memory.in_pieces()) {
-    // A copy: a view would keep the whole buffer alive.
-    slot = buffer_BCTHW.narrow(2, buffer_BCTHW.size(2) - kHistory, kHistory).clone();
-  }
-  return conv_terms(vae, prefix, buffer_BCTHW, {.padding = {0, 1, 1}});
-}
-
-enum class Sum { kUsedOnlyHere, kUsedAgain };
-
-// silu(norm(x)) behind its history. A sum that is used again is written down on the way.
-at::Tensor normed_over_history(const VaeContext& vae,
-                               const std::string& gamma,
-                               ChannelTerms& x,
-                               Sum sum,
-                               const at::Tensor& slot) {
-  const at::Tensor& values = x.x_BCTHW;
-  at::Tensor buffer = with_history(vae, values, slot, values.size(1));
-  const at::Tensor frames = buffer.narrow(2, kHistory, values.size(2));
-  const at::Tensor& weight = vae.weights.at(gamma);
-  if (sum == Sum::kUsedAgain && x.is_sum()) {
-    channel_sum_norm(x, weight, ChannelActivation::kSilu, values, frames);
-    x = {values, {}, {}};
-  } else {
-    channel_norm(x, weight, ChannelActivation::kSilu, frames);
-  }
-  return buffer;
+// The bias of two sums that are added.
+at::Tensor both(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return a + b;
 }
 
 }  // namespace
@@ -74,13 +33,9 @@ ChannelTerms causal_conv(const VaeContext& vae,
                          const at::Tensor& x_BCTHW,
                          ClipMemory& memory) {
   at::Tensor& slot = memory.slot();
-  const std::int64_t channels = vae.weights.at(prefix + ".weight").size(1);
-  at::Tensor buffer = with_history(vae, x_BCTHW, slot, channels);
-  at::Tensor frames = buffer.narrow(2, kHistory, x_BCTHW.size(2));
-  const std::int64_t absent = channels - x_BCTHW.size(1);
-  if (absent > 0) frames.narrow(1, x_BCTHW.size(1), absent).zero_();
-  frames.narrow(1, 0, x_BCTHW.size(1)).copy_(x_BCTHW);
-  return conv_over_history(vae, prefix, buffer, slot, memory);
+  const CausalBuffer buffer(vae, prefix, x_BCTHW, slot);
+  frames_side_by_side(x_BCTHW, buffer.frames());
+  return buffer.convolve(vae, prefix, slot, memory);
 }
 
 ChannelTerms norm_silu_conv(const VaeContext& vae,
@@ -89,9 +44,23 @@ ChannelTerms norm_silu_conv(const VaeContext& vae,
                             ChannelTerms x,
                             ClipMemory& memory) {
   at::Tensor& slot = memory.slot();
-  const at::Tensor buffer = normed_over_history(vae, gamma, x, Sum::kUsedOnlyHere, slot);
+  const CausalBuffer buffer(vae, prefix, x.x_BCTHW, slot);
+  channel_norm(x, vae.weights.at(gamma), ChannelActivation::kSilu, buffer.frames());
   x = {};
-  return conv_over_history(vae, prefix, buffer, slot, memory);
+  return buffer.convolve(vae, prefix, slot, memory);
+}
+
+ChannelTerms norm_silu_conv_of_sum(const VaeContext& vae,
+                                   const std::string& gamma,
+                                   const std::string& prefix,
+                                   ChannelTerms& x,
+                                   ClipMemory& memory) {
+  if (!x.is_sum()) return norm_silu_conv(vae, gamma, prefix, x, memory);
+  at::Tensor& slot = memory.slot();
+  const CausalBuffer buffer(vae, prefix, x.x_BCTHW, slot);
+  channel_sum_norm(x, vae.weights.at(gamma), ChannelActivation::kSilu, x.x_BCTHW, buffer.frames());
+  x = {x.x_BCTHW, {}, {}};
+  return buffer.convolve(vae, prefix, slot, memory);
 }
 
 ChannelTerms residual_block(const VaeContext& vae,
@@ -99,14 +68,15 @@ ChannelTerms residual_block(const VaeContext& vae,
                             ChannelTerms& x,
                             ClipMemory& memory) {
   const std::string inner = prefix + ".residual.";
-  if (memory.has_still_end()) x = {memory.drawn_out(resolved(x), 2 * kHistory), {}, {}};
-  at::Tensor& slot = memory.slot();
-  at::Tensor buffer = normed_over_history(vae, inner + "0.gamma", x, Sum::kUsedAgain, slot);
-  ChannelTerms out = conv_over_history(vae, inner + "2", buffer, slot, memory);
-  buffer.reset();
+  if (memory.has_still_end()) x = {memory.drawn_out(resolved(x), kBlockHistory), {}, {}};
+  ChannelTerms out = norm_silu_conv_of_sum(vae, inner + "0.gamma", inner + "2", x, memory);
   out = norm_silu_conv(vae, inner + "3.gamma", inner + "6", std::move(out), memory);
-  const bool same_width = out.x_BCTHW.size(1) == x.x_BCTHW.size(1);
-  out.skip_BCTHW = same_width ? x.x_BCTHW : point_conv(vae, prefix + ".shortcut", x.x_BCTHW);
+  if (out.x_BCTHW.size(1) == x.x_BCTHW.size(1)) {
+    out.skip_BCTHW = x.x_BCTHW;
+  } else {
+    const ChannelTerms side = conv_terms(vae, prefix + ".shortcut", x.x_BCTHW, {});
+    out = {out.x_BCTHW, both(out.bias, side.bias), side.x_BCTHW};
+  }
   return out;
 }
 
@@ -203,9 +173,8 @@ at::Tensor up_time(const VaeContext& vae, const std::string& prefix, const at::T
   const at::Tensor first = x_BCTHW.narrow(2, 0, 1);
   if (later == 0) return first;
   const at::Tensor rest = x_BCTHW.narrow(2, 1, later);
-  const at::Tensor buffer = with_history(vae, rest, {}, rest.size(1));
-  buffer.narrow(2, kHistory, later).copy_(rest);
-  const at::Tensor twice = conv(vae, prefix + ".time_conv", buffer, {});
+  const at::Tensor padded = at::constant_pad_nd(rest, {0, 0, 0, 0, 2, 0}, 0);
+  const at::Tensor twice = conv(vae, prefix + ".time_conv", padded, {});
   // Channels [0, C) are the earlier frame of each pair, [C, 2C) the later one.
   const std::int64_t width = x_BCTHW.size(1);
   const at::Tensor pairs = twice.unflatten(1, {2, width}).permute({0, 2, 3, 1, 4, 5});

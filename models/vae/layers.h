@@ -29,6 +29,13 @@ ChannelTerms norm_silu_conv(const VaeContext& vae,
                             ChannelTerms x,
                             ClipMemory& memory);
 
+// The same, and leaves x written down.
+ChannelTerms norm_silu_conv_of_sum(const VaeContext& vae,
+                                   const std::string& gamma,
+                                   const std::string& prefix,
+                                   ChannelTerms& x,
+                                   ClipMemory& memory);
+
 // Leaves x written down.
 ChannelTerms residual_block(const VaeContext& vae,
                             const std::string& prefix,

@@ -17,7 +17,8 @@
 namespace wam {
 namespace {
 
-constexpr std::int64_t kGpuPass = std::int64_t{3} << 28;
+// Three frames side by side stay below 2^31, where cuDNN's indices end.
+constexpr std::int64_t kGpuPass = (std::int64_t{1} << 31) / 3;
 constexpr std::int64_t kCpuPass = std::int64_t{1} << 20;
 // Enough positions for a stable figure, small enough to take no time.
 constexpr std::int64_t kMeasuredClips = 16;

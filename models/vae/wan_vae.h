@@ -22,7 +22,7 @@ class WanVae {
   // in bf16 on a CPU, two in fp32). Batches, and then clips, are worked off in pieces that keep to
   // it (at the least five frames of one clip), with the same result.
   struct Limits {
-    std::int64_t max_elements = 0;  // 0: 3 * 2^28 on a GPU; 2^20 on a CPU, to stay in its cache
+    std::int64_t max_elements = 0;  // 0: 2^31 / 3 on a GPU; 2^20 on a CPU, to stay in its cache
   };
 
   // `weights` as load_frozen(vae_tensors(config, parts), …) gives them.

@@ -12,15 +12,21 @@ struct RowSizes {
   std::uint32_t positions, frames, rows, columns;
 };
 
-// The element at which a position of an output begins.
-__device__ __forceinline__ std::int64_t row_offset(const ChannelRows& out,
-                                                   const RowSizes& size,
-                                                   std::uint32_t position) {
+struct Place {
+  std::uint32_t clip, frame, row, column;
+};
+
+__device__ __forceinline__ Place place_of(const RowSizes& size, std::uint32_t position) {
   const std::uint32_t line = position / size.columns;
   const std::uint32_t plane = line / size.rows;
   const std::uint32_t clip = plane / size.frames;
-  return clip * out.batch + (plane - clip * size.frames) * out.frame +
-         (line - plane * size.rows) * out.row + (position - line * size.columns) * out.column;
+  return {clip, plane - clip * size.frames, line - plane * size.rows,
+          position - line * size.columns};
+}
+
+// The element of `out` at which a position begins.
+__device__ __forceinline__ std::int64_t row_offset(const ChannelRows& out, const Place& at) {
+  return at.clip * out.batch + at.frame * out.frame + at.row * out.row + at.column * out.column;
 }
 
 __device__ __forceinline__ float silu(float value) {
@@ -56,13 +62,14 @@ __global__ void __launch_bounds__(kThreads)
     for (int v = 0; v < kVectors; ++v) {
       const std::uint32_t c = (lane + v * kLanes) * 8;
       float bias[8] = {};
-      if (task.bias != nullptr && c < channels) load8(bias, static_cast<const T*>(task.bias) + c);
+      if (task.bias != nullptr && c < channels) load8(bias, task.bias + c);
 #pragma unroll
       for (int i = 0; i < 8; ++i) value[v][i] = rounded<T>((value[v][i] + bias[i]) + other[v][i]);
     }
   }
+  const Place at = place_of(size, position);
   if (task.sum.data != nullptr && live) {
-    T* sum = static_cast<T*>(task.sum.data) + row_offset(task.sum, size, position);
+    T* sum = static_cast<T*>(task.sum.data) + row_offset(task.sum, at);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const std::uint32_t c = (lane + v * kLanes) * 8;
@@ -81,7 +88,6 @@ __global__ void __launch_bounds__(kThreads)
   for (int l = kLanes / 2; l > 0; l >>= 1) squares += __shfl_xor_sync(0xffffffffU, squares, l);
   const float scale = root / fmaxf(sqrtf(squares), 1e-12F);
   if (!live) return;
-  T* normed = static_cast<T*>(task.normed.data) + row_offset(task.normed, size, position);
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
     const std::uint32_t c = (lane + v * kLanes) * 8;
@@ -93,7 +99,16 @@ __global__ void __launch_bounds__(kThreads)
       const float n = value[v][i] * scale * gamma[i];
       value[v][i] = task.silu ? silu(n) : n;
     }
-    store8(normed + c, value[v]);
+  }
+  T* normed = static_cast<T*>(task.normed.data) + row_offset(task.normed, at);
+  // A frame stands last in its own place, one before last in that of the next frame, and so on.
+  for (int later = 0; later < task.places && at.frame + later < size.frames; ++later) {
+    T* to = normed + later * task.normed.frame + (task.places - 1 - later) * task.channels;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const std::uint32_t c = (lane + v * kLanes) * 8;
+      if (c < channels) store8(to + c, value[v]);
+    }
   }
 }
 

@@ -22,10 +22,11 @@ struct ChannelNormTask {
   Element element = Element::kBf16;
   const void* x = nullptr;      // (positions, channels), dense
   const void* skip = nullptr;   // the same, or null
-  const void* bias = nullptr;   // (channels), or null
+  const float* bias = nullptr;  // (channels), or null
   const void* gamma = nullptr;  // (channels); null: no norm
   ChannelRows sum;
   ChannelRows normed;
+  int places = 1;              // of `normed`: how many frames a place holds side by side
   std::int64_t positions = 0;  // batch * frames * rows * columns
   std::int64_t frames = 0;
   std::int64_t rows = 0;

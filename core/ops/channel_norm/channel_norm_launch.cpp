@@ -1,6 +1,7 @@
 #include "core/ops/channel_norm/channel_norm_launch.h"
 
 #include <limits>
+#include <vector>
 
 #include <fmt/ranges.h>
 
@@ -27,25 +28,35 @@ const void* dense_rows(const at::Tensor& t_BCTHW, const at::Tensor& like, const 
   return t_BCTHW.const_data_ptr();
 }
 
-const void* channel_row(const at::Tensor& t, const at::Tensor& like, const char* name) {
+const void* channel_row(const at::Tensor& t,
+                        at::ScalarType type,
+                        std::int64_t channels,
+                        const char* name) {
   if (!t.defined()) return nullptr;
-  require<InvariantError>(t.numel() == like.size(1) && t.scalar_type() == like.scalar_type() &&
-                              t.is_contiguous() && on_vectors(t),
-                          "channel norm: {} of {} elements for {} channels", name, t.numel(),
-                          like.size(1));
+  require<InvariantError>(
+      t.numel() == channels && t.scalar_type() == type && t.is_contiguous() && on_vectors(t),
+      "channel norm: {} of {} elements of {} for {} channels", name, t.numel(),
+      c10::toString(t.scalar_type()), channels);
   return t.const_data_ptr();
 }
 
-ChannelRows output_rows(const at::Tensor& t_BCTHW, const at::Tensor& like, const char* name) {
+// `places`: how many times the channels of `like` it holds.
+ChannelRows output_rows(const at::Tensor& t_BCTHW,
+                        const at::Tensor& like,
+                        std::int64_t places,
+                        const char* name) {
   if (!t_BCTHW.defined()) return {};
-  bool ok = t_BCTHW.sizes() == like.sizes() && t_BCTHW.scalar_type() == like.scalar_type() &&
-            t_BCTHW.stride(1) == 1 && on_vectors(t_BCTHW);
+  std::vector<std::int64_t> shape = like.sizes().vec();
+  shape[1] *= places;
+  bool ok = t_BCTHW.sizes() == at::IntArrayRef(shape) &&
+            t_BCTHW.scalar_type() == like.scalar_type() && t_BCTHW.stride(1) == 1 &&
+            on_vectors(t_BCTHW);
   for (const std::int64_t d : {0, 2, 3, 4}) {
     ok = ok && (t_BCTHW.size(d) == 1 || t_BCTHW.stride(d) % kVectorElements == 0);
   }
   require<InvariantError>(ok, "channel norm: {} of shape {} and strides {} cannot take rows of {}",
                           name, fmt::join(t_BCTHW.sizes(), "x"), fmt::join(t_BCTHW.strides(), ","),
-                          fmt::join(like.sizes(), "x"));
+                          fmt::join(shape, "x"));
   return {t_BCTHW.mutable_data_ptr(), t_BCTHW.stride(0), t_BCTHW.stride(2), t_BCTHW.stride(3),
           t_BCTHW.stride(4)};
 }
@@ -62,10 +73,13 @@ void channel_norm_cuda(const ChannelTerms& terms,
   task.element = element_of(x);
   task.x = dense_rows(x, x, "x");
   task.skip = dense_rows(terms.skip_BCTHW, x, "skip");
-  task.bias = channel_row(terms.bias, x, "bias");
-  task.gamma = channel_row(gamma, x, "gamma");
-  task.sum = output_rows(sum_out_BCTHW, x, "sum");
-  task.normed = output_rows(normed_out_BCTHW, x, "normed");
+  task.bias = static_cast<const float*>(channel_row(terms.bias, at::kFloat, x.size(1), "bias"));
+  task.gamma = channel_row(gamma, x.scalar_type(), x.size(1), "gamma");
+  task.sum = output_rows(sum_out_BCTHW, x, 1, "sum");
+  if (normed_out_BCTHW.defined()) {
+    task.places = static_cast<int>(normed_out_BCTHW.size(1) / x.size(1));
+    task.normed = output_rows(normed_out_BCTHW, x, task.places, "normed");
+  }
   task.channels = x.size(1);
   task.positions = x.numel() / task.channels;
   task.frames = x.size(2);

@@ -1,5 +1,6 @@
 #include "core/ops/channel_norm/channel_norm_plain.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/TensorOperators.h>
@@ -48,12 +49,24 @@ void channel_norm_plain(const at::Tensor& x_BCTHW,
   const at::Tensor scale_B1THW = channel_length(x_BCTHW).clamp_min_(1e-12).reciprocal_().mul_(root);
   at::Tensor normed = at::mul(x_BCTHW, scale_B1THW).mul_(gamma);
   at::Tensor out = normed_out_BCTHW;
-  if (activation == ChannelActivation::kNone) {
-    out.copy_(normed);
-  } else if (normed.scalar_type() == out.scalar_type()) {
-    at::silu_out(out, normed);
-  } else {
-    out.copy_(at::silu_(normed));
+  if (activation == ChannelActivation::kSilu) {
+    if (normed.sizes() == out.sizes() && normed.scalar_type() == out.scalar_type()) {
+      at::silu_out(out, normed);
+      return;
+    }
+    at::silu_(normed);
+  }
+  frames_side_by_side(normed, out);
+}
+
+void frames_side_by_side(const at::Tensor& x_BCTHW, const at::Tensor& out_BCTHW) {
+  const std::int64_t channels = x_BCTHW.size(1);
+  const std::int64_t frames = x_BCTHW.size(2);
+  const std::int64_t places = out_BCTHW.size(1) / channels;
+  for (std::int64_t later = 0; later < std::min(places, frames); ++later) {
+    out_BCTHW.narrow(1, (places - 1 - later) * channels, channels)
+        .narrow(2, later, frames - later)
+        .copy_(x_BCTHW.narrow(2, 0, frames - later));
   }
 }
 

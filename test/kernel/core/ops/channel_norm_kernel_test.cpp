@@ -1,5 +1,3 @@
-#include "core/ops/channel_norm/channel_norm.h"
-
 #include <cmath>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "core/cuda/device.h"
+#include "core/ops/channel_norm/channel_norm.h"
 #include "core/ops/channel_norm/channel_norm_plain.h"
 #include "core/random/counter.h"
 #include "test/support/catch.h"
@@ -46,7 +45,7 @@ struct Given {
 
 Case make_case(const Shape& shape, at::ScalarType type, const Given& given) {
   Case out{{draws(1, shape, type), {}, {}}, draws_per_channel(4, shape[1], type)};
-  if (given.bias) out.terms.bias = draws_per_channel(2, shape[1], type);
+  if (given.bias) out.terms.bias = draws_per_channel(2, shape[1], at::kFloat);
   if (given.skip) out.terms.skip_BCTHW = draws(3, shape, type);
   return out;
 }
@@ -106,6 +105,22 @@ void check(const Case& c, ChannelActivation activation) {
   CHECK(at::equal(alone, out.sum));
 }
 
+// Three frames side by side, and channels behind them that are left alone.
+void check_side_by_side(const Case& c) {
+  const auto s = c.terms.x_BCTHW.sizes();
+  const at::Tensor buffer = at::empty({s[0], 3 * s[1] + 8, s[2], s[3], s[4]},
+                                      c.terms.x_BCTHW.options(), at::MemoryFormat::ChannelsLast3d)
+                                .fill_(9);
+  const at::Tensor expected = buffer.clone();
+  const at::Tensor alone = at::empty_like(c.terms.x_BCTHW);
+  channel_norm(c.terms, c.gamma, ChannelActivation::kSilu, alone);
+  frames_side_by_side(alone, expected.narrow(1, 0, 3 * s[1]));
+
+  channel_norm(c.terms, c.gamma, ChannelActivation::kSilu, buffer.narrow(1, 0, 3 * s[1]));
+
+  CHECK(at::equal(buffer, expected));
+}
+
 }  // namespace
 
 TEST_CASE("Channel norm: the kernel equals the plain form in double and repeats bit for bit") {
@@ -127,6 +142,7 @@ TEST_CASE("Channel norm: the kernel equals the plain form in double and repeats 
       check(make_case(shape, type, given),
             given.bias ? ChannelActivation::kSilu : ChannelActivation::kNone);
     }
+    check_side_by_side(make_case(shape, type, {}));
   }
 }
 
