@@ -98,7 +98,7 @@ inline std::vector<RowCase> row_cases() {
 // fp32 sums over `terms` numbers of the largest size of `expected` may have; it is to be below 1.
 inline double excess(const at::Tensor& found, const at::Tensor& expected, std::int64_t terms) {
   constexpr double kFactor = 2.0;
-  const double half_unit = found.scalar_type() == at::kBFloat16 ? 0x1p-9 : 0x1p-24;
+  const double half_unit = found.scalar_type() == at::kBFloat16 ? 0x1p-8 : 0x1p-24;
   const at::Tensor f = found.to(at::kCPU, at::kDouble);
   const at::Tensor beyond = (f - expected).abs() - expected.abs() * half_unit;
   const double allowed = kFactor * 0x1p-23 * std::sqrt(std::max(16.0, static_cast<double>(terms))) *
