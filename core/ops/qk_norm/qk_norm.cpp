@@ -1,37 +1,35 @@
 #include "core/ops/qk_norm/qk_norm.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/rsqrt.h>
-#include <ATen/ops/view_as_complex.h>
-#include <ATen/ops/view_as_real.h>
+#include <ATen/ops/empty.h>
+
+#include "core/cuda/tensor_kernel.h"
+#include "core/ops/qk_norm/qk_norm_launch.h"
+#include "core/ops/qk_norm/qk_norm_plain.h"
 
 namespace wam {
-namespace {
-
-at::Tensor wide(const at::Tensor& x) {
-  return x.to(accumulate_type(x.scalar_type()));
-}
-
-// Multiplies pairs by cos + i sin, or by its conjugate: (B, L, N, K) in the accumulate type.
-at::Tensor rotate(const at::Tensor& x_BLNK, const at::Tensor& rotary, bool backwards) {
-  const at::Tensor pairs = at::view_as_complex(x_BLNK.contiguous().unflatten(-1, {-1, 2}));
-  at::Tensor turn = at::view_as_complex(rotary).unsqueeze(1);
-  if (backwards) turn = turn.conj();
-  return at::view_as_real(pairs * turn).flatten(-2);
-}
-
-}  // namespace
 
 at::Tensor qk_norm_forward(const at::Tensor& x_BLD,
                            const QkNorm& norm,
                            const at::Tensor& rotary,
                            at::Tensor& rstd_BL1) {
-  const auto type = x_BLD.scalar_type();
-  const at::Tensor x = wide(x_BLD);
-  rstd_BL1 = at::rsqrt((x * x).mean(at::IntArrayRef{-1}, /*keepdim=*/true) + norm.eps);
-  const at::Tensor z = (x * rstd_BL1).to(type) * norm.weight.value;
-  const at::Tensor z_BLNK = z.unflatten(-1, {norm.num_heads, -1});
-  return rotary.defined() ? rotate(wide(z_BLNK), rotary, /*backwards=*/false).to(type) : z_BLNK;
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(x_BLD)) return qk_norm_forward_launch(x_BLD, norm, rotary, rstd_BL1);
+  }
+  return qk_norm_forward_plain(x_BLD, norm, rotary, rstd_BL1);
+}
+
+void qk_norm_backward(const at::Tensor& dy_BLNK,
+                      const at::Tensor& x_BLD,
+                      const QkNorm& norm,
+                      const at::Tensor& rotary,
+                      const at::Tensor& rstd_BL1,
+                      const at::Tensor& dx_BLD) {
+  if constexpr (kBuiltForCuda) {
+    if (runs_kernel(x_BLD)) {
+      return qk_norm_backward_launch(dy_BLNK, x_BLD, norm, rotary, rstd_BL1, dx_BLD);
+    }
+  }
+  qk_norm_backward_plain(dy_BLNK, x_BLD, norm, rotary, rstd_BL1, dx_BLD);
 }
 
 at::Tensor qk_norm_backward(const at::Tensor& dy_BLNK,
@@ -39,17 +37,9 @@ at::Tensor qk_norm_backward(const at::Tensor& dy_BLNK,
                             const QkNorm& norm,
                             const at::Tensor& rotary,
                             const at::Tensor& rstd_BL1) {
-  at::Tensor dz = wide(dy_BLNK);
-  if (rotary.defined()) dz = rotate(dz, rotary, /*backwards=*/true);
-  dz = dz.flatten(-2);
-  const at::Tensor n = wide(x_BLD) * rstd_BL1;
-  if (norm.weight.gradient.defined()) {
-    at::Tensor gradient = norm.weight.gradient;
-    gradient.add_((dz * n).sum(at::IntArrayRef{0, 1}));
-  }
-  const at::Tensor dn = dz * wide(norm.weight.value);
-  const at::Tensor along = (dn * n).mean(at::IntArrayRef{-1}, /*keepdim=*/true);
-  return ((dn - n * along) * rstd_BL1).to(x_BLD.scalar_type());
+  at::Tensor dx = at::empty(x_BLD.sizes(), x_BLD.options());
+  qk_norm_backward(dy_BLNK, x_BLD, norm, rotary, rstd_BL1, dx);
+  return dx;
 }
 
 }  // namespace wam
