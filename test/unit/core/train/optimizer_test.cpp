@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/random/counter.h"
@@ -80,6 +81,47 @@ class Setup {
   NoShard sharding;
   std::unique_ptr<AdamW> optimizer;
   std::map<std::string, double> values;  // by unit and index, at the start
+};
+
+// One rank's part of the units of `whole`, as a strategy that keeps no compute copy has it. Ranks
+// are not connected.
+class OneShard final : public wam::Sharding {
+ public:
+  OneShard(NoShard& whole, int shard_idx, int num_shards) : whole_(whole) {
+    for (const auto& spec : make_specs()) {
+      units_.emplace_back(
+          spec, wam::UnitPlacement{
+                    .state_type = at::kDouble, .shard_idx = shard_idx, .num_shards = num_shards});
+      units_.back().allocate_state();
+      units_.back().state("master").copy_(of_whole(units_.size() - 1, "master"));
+    }
+  }
+  // What this shard covers of an array of the whole unit.
+  at::Tensor of_whole(std::size_t unit_idx, const std::string& array) {
+    const auto& shard = units_[unit_idx].shard();
+    Unit& unit = whole_.units()[unit_idx];
+    return (array == "gradient" ? unit.gradient() : unit.state(array))
+        .slice(0, shard.begin, shard.end);
+  }
+
+  Unit& acquire(std::size_t unit_idx, wam::Pass /*pass*/) override { return units_[unit_idx]; }
+  void release(std::size_t /*unit_idx*/, wam::Pass /*pass*/) override {}
+  void gradient_complete(std::size_t /*unit_idx*/) override {}
+  std::vector<Unit>& units() override { return units_; }
+  void begin_step() override {}
+  void begin_micro_step(bool /*last*/) override {}
+  at::Tensor shard_gradient(std::size_t unit_idx) override {
+    return of_whole(unit_idx, "gradient").clone();
+  }
+  void sum_over_shards(at::Tensor& /*values*/) override {}
+  void sum_over_ranks(at::Tensor& /*values*/) override {}
+  void publish_weights() override { ++published; }
+
+  int published = 0;
+
+ private:
+  NoShard& whole_;
+  std::vector<Unit> units_;
 };
 
 // AdamW written down once more, from the paper: one number at a time, in double.
@@ -267,6 +309,37 @@ TEST_CASE("AdamW: the count of applied updates can be put back") {
   }
 
   CHECK((state_bytes(setup.sharding) == state_bytes(resumed.sharding)));
+}
+
+TEST_CASE("AdamW: shards, empty ones too, are updated as their part of the whole") {
+  const AdamWOptions options{.weight_decay = 0.5, .clip_norm = 0};  // the norm would need all ranks
+  for (const int num_shards : {2, 3, 7}) {
+    Setup whole(options);
+    std::vector<std::unique_ptr<OneShard>> shards;
+    std::vector<std::unique_ptr<AdamW>> optimizers;
+    for (int i = 0; i < num_shards; ++i) {
+      shards.push_back(std::make_unique<OneShard>(whole.sharding, i, num_shards));
+      optimizers.push_back(std::make_unique<AdamW>(*shards.back(), options));
+    }
+    whole.set_gradients(0, 1);
+    at::Tensor square_sums = at::zeros({4}, at::kDouble);
+    for (auto& optimizer : optimizers) {
+      square_sums = square_sums + optimizer->step(0.1).tensor_square_sums;
+    }
+
+    const auto update = whole.optimizer->step(0.1);
+
+    CHECK((square_sums - update.tensor_square_sums).abs().max().item<double>() < 1e-13);
+    for (auto& shard : shards) {
+      CHECK(shard->published == 1);
+      for (std::size_t u = 0; u < 2; ++u) {
+        for (auto& [array, state] : shard->units()[u].states()) {
+          // Vector and scalar code of one operation may round differently.
+          CHECK((state - shard->of_whole(u, array)).abs().sum().item<double>() < 1e-13);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("AdamW: a rate that is not finite changes nothing") {
