@@ -28,18 +28,15 @@ CausalBuffer::CausalBuffer(const VaeContext& vae,
   const std::int64_t batch = x_BCTHW.size(0);
   const std::int64_t channels = x_BCTHW.size(1);
   const std::int64_t frames = x_BCTHW.size(2);
-  const std::int64_t wanted = vae.weights.at(prefix + ".weight").size(1);
-  const std::int64_t used = side_by_side_ ? (kHistory + 1) * channels : channels;
-  buffer_ = at::empty(
-      {batch, wanted, frames + (side_by_side_ ? 0 : kHistory), x_BCTHW.size(3), x_BCTHW.size(4)},
-      x_BCTHW.options(), vae.format);
-  if (wanted > used) buffer_.narrow(1, used, wanted - used).zero_();
-  frames_ = buffer_.narrow(1, 0, used);
+  buffer_ = at::empty({batch, side_by_side_ ? (kHistory + 1) * channels : channels,
+                       frames + (side_by_side_ ? 0 : kHistory), x_BCTHW.size(3), x_BCTHW.size(4)},
+                      x_BCTHW.options(), vae.format);
+  frames_ = buffer_;
   if (side_by_side_) {
     put_before_side_by_side(channels, slot);
   } else {
-    fill(frames_.narrow(2, 0, kHistory), slot);
-    frames_ = frames_.narrow(2, kHistory, frames);
+    fill(buffer_.narrow(2, 0, kHistory), slot);
+    frames_ = buffer_.narrow(2, kHistory, frames);
   }
 }
 
@@ -56,11 +53,9 @@ void CausalBuffer::put_before_side_by_side(std::int64_t channels, const at::Tens
 // A copy: a view would keep the whole buffer alive.
 at::Tensor CausalBuffer::last_two_frames() const {
   const std::int64_t end = buffer_.size(2);
-  if (!side_by_side_) {
-    return buffer_.narrow(1, 0, frames_.size(1)).narrow(2, end - kHistory, kHistory).clone();
-  }
-  const std::int64_t channels = frames_.size(1) / (kHistory + 1);
-  const at::Tensor last = frames_.narrow(2, end - 1, 1);
+  if (!side_by_side_) return buffer_.narrow(2, end - kHistory, kHistory).clone();
+  const std::int64_t channels = buffer_.size(1) / (kHistory + 1);
+  const at::Tensor last = buffer_.narrow(2, end - 1, 1);
   return at::cat({last.narrow(1, channels, channels), last.narrow(1, 2 * channels, channels)}, 2);
 }
 

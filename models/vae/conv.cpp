@@ -4,17 +4,16 @@
 #include <vector>
 
 #include <ATen/Context.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/conv3d.h>
 #include <ATen/ops/cudnn_convolution.h>
 #include <ATen/ops/mkldnn_convolution.h>
 
 #include "core/ops/parameter.h"
+#include "core/ops/video_patches/video_patches.h"
 
 namespace wam {
 namespace {
 
-constexpr std::int64_t kChannelUnit = 8;  // what cuDNN's tensor core kernels read at once
 constexpr ConvExtent kDense{1, 1, 1};
 
 // (in, out) channels for which the 2-D kernel over three frames side by side was faster on an H200
@@ -27,19 +26,10 @@ bool joining_pays(const at::Tensor& weight) {
          std::find(kJoined.begin(), kJoined.end(), channels) != kJoined.end();
 }
 
-// (out, in, 3, h, w) -> (out, 3 in, h, w), zeros added to a multiple of kChannelUnit.
-at::Tensor joined(const at::Tensor& weight) {
-  const at::Tensor flat = weight.transpose(1, 2).flatten(1, 2);
-  const std::int64_t missing = (kChannelUnit - flat.size(1) % kChannelUnit) % kChannelUnit;
-  return at::constant_pad_nd(flat, {0, 0, 0, 0, 0, missing}, 0);
-}
-
-at::Tensor gpu_weight(const at::Tensor& weight, const std::string& name) {
+at::Tensor gpu_weight(const at::Tensor& weight) {
   if (weight.dim() == 4) return weight.contiguous(at::MemoryFormat::ChannelsLast);
-  if (name == "encoder.conv1.weight" || joining_pays(weight)) {
-    return joined(weight).contiguous(at::MemoryFormat::ChannelsLast);
-  }
-  return weight.contiguous(at::MemoryFormat::ChannelsLast3d);
+  if (!joining_pays(weight)) return weight.contiguous(at::MemoryFormat::ChannelsLast3d);
+  return weight.transpose(1, 2).flatten(1, 2).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
 at::Tensor cudnn(const at::Tensor& x,
@@ -77,7 +67,13 @@ at::Tensor conv_on_cpu(const at::Tensor& x_BCTHW,
 
 }  // namespace
 
-void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format) {
+void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format, std::int64_t pixel) {
+  const std::string input = kInputConv;
+  if (weights.at(input + ".weight").is_cuda()) {
+    weights.set(input + ".weight",
+                video_patches_weight(weights.at(input + ".weight"), weights.at(input + ".bias"),
+                                     {.pixel = pixel}));
+  }
   std::vector<std::string> names;
   for (const auto& [name, tensor] : weights.tensors()) names.push_back(name);
   for (const std::string& name : names) {
@@ -85,7 +81,7 @@ void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format) {
     if (name.ends_with(".gamma")) {
       weights.set(name, tensor.reshape({1, -1, 1, 1, 1}));
     } else if (name.ends_with(".weight") && tensor.is_cuda()) {
-      weights.set(name, gpu_weight(tensor, name));
+      if (tensor.dim() > 2) weights.set(name, gpu_weight(tensor));
     } else if (name.ends_with(".weight")) {
       // 2-D kernels act on each frame alone: a kernel of one frame.
       weights.set(name, (tensor.dim() == 4 ? tensor.unsqueeze(2) : tensor).contiguous(format));

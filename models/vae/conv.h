@@ -20,13 +20,16 @@ struct VaeContext {
   at::MemoryFormat format;
 };
 
+// The convolution that reads the video.
+inline constexpr const char* kInputConv = "encoder.conv1";
+
 // In place. Every gamma becomes (1, C, 1, 1, 1). On a CPU every convolution weight becomes
 // (out, in, t, h, w). On a GPU, where cuDNN's 2-D kernels are up to six times faster than its 3-D
 // ones, kernels that act on each frame become (out, in, h, w), and so do those causal ones for
-// which it pays, over three frames side by side in channels: (out, 3 in, h, w), zeros added to a
-// multiple of 8 for the input convolution. Biases there become (1, C, 1, 1, 1) in the accumulate
-// type.
-void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format);
+// which it pays, over three frames side by side in channels: (out, 3 in, h, w). The input
+// convolution becomes a matrix for video_patches of `pixel`. Biases become (1, C, 1, 1, 1) in the
+// accumulate type.
+void prepare_vae_weights(FrozenWeights& weights, at::MemoryFormat format, std::int64_t pixel);
 
 // Whether the causal convolution `prefix` wants three frames side by side.
 bool joins_frames(const VaeContext& vae, const std::string& prefix);

@@ -11,14 +11,16 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/upsample_nearest3d.h>
 
+#include "core/ops/video_patches/video_patches.h"
 #include "models/frozen/attention.h"
 #include "models/vae/causal_buffer.h"
 
 namespace wam {
 namespace {
 
-// Frames that a residual block looks back: two for each of its convolutions.
-constexpr std::int64_t kBlockHistory = 4;
+constexpr std::int64_t kHistory = 2;  // frames that a causal kernel of 3 looks back
+// A residual block has two of them.
+constexpr std::int64_t kBlockHistory = 2 * kHistory;
 
 // The bias of two sums that are added.
 at::Tensor both(const at::Tensor& a, const at::Tensor& b) {
@@ -36,6 +38,29 @@ ChannelTerms causal_conv(const VaeContext& vae,
   const CausalBuffer buffer(vae, prefix, x_BCTHW, slot);
   frames_side_by_side(x_BCTHW, buffer.frames());
   return buffer.convolve(vae, prefix, slot, memory);
+}
+
+ChannelTerms input_conv(const VaeContext& vae,
+                        const at::Tensor& video_BCTHW,
+                        std::int64_t pixel,
+                        ClipMemory& memory) {
+  if (video_BCTHW.is_cpu()) {
+    const at::Tensor x = pixel == 2 ? pixels_to_channels(video_BCTHW) : video_BCTHW;
+    return causal_conv(vae, kInputConv, x, memory);
+  }
+  at::Tensor& slot = memory.slot();
+  const at::Tensor seen = slot.defined() ? at::cat({slot, video_BCTHW}, 2) : video_BCTHW;
+  const std::int64_t frames = video_BCTHW.size(2);
+  if (memory.in_pieces()) slot = seen.slice(2, -kHistory).clone();
+  const at::Tensor rows_RK =
+      video_patches(seen, {.pixel = pixel, .first_frame = seen.size(2) - frames});
+  const at::Tensor out_RC = rows_RK.mm(vae.weights.at(std::string(kInputConv) + ".weight").t());
+  return {out_RC
+              .view({video_BCTHW.size(0), frames, video_BCTHW.size(3) / pixel,
+                     video_BCTHW.size(4) / pixel, out_RC.size(1)})
+              .permute({0, 4, 1, 2, 3}),
+          {},
+          {}};
 }
 
 ChannelTerms norm_silu_conv(const VaeContext& vae,
@@ -131,7 +156,7 @@ at::Tensor down_time(const VaeContext& vae,
     out = halved(at::cat({slot, drawn}, 2));
   } else {
     out = drawn.narrow(2, 0, 1);
-    if (frames > 1) out = at::cat({out, halved(drawn)}, 2);
+    if (frames > 1) out = at::cat({out, halved(drawn)}, 2).contiguous(vae.format);
   }
   if (memory.in_pieces()) slot = drawn.narrow(2, frames - 1, 1).clone();
   return out;

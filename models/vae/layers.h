@@ -21,8 +21,14 @@ ChannelTerms causal_conv(const VaeContext& vae,
                          const std::string& prefix,
                          const at::Tensor& x_BCTHW,
                          ClipMemory& memory);
-// The same of silu(x / max(|x|, 1e-12) * sqrt(C) * gamma), |x| over channels. Norm and SiLU are
-// evaluated in fp32 where the weights are bf16, and rounded once.
+// The convolution that reads the video, 2 x 2 pixels as channels where `pixel` is 2
+// (pixels_to_channels).
+ChannelTerms input_conv(const VaeContext& vae,
+                        const at::Tensor& video_BCTHW,
+                        std::int64_t pixel,
+                        ClipMemory& memory);
+// A causal convolution of silu(x / max(|x|, 1e-12) * sqrt(C) * gamma), |x| over channels. Norm and
+// SiLU are evaluated in fp32 where the weights are bf16, and rounded once.
 ChannelTerms norm_silu_conv(const VaeContext& vae,
                             const std::string& gamma,
                             const std::string& prefix,

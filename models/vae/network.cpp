@@ -49,16 +49,15 @@ at::Tensor up_shortcut(const VaeLevel& level, const at::Tensor& x_BCTHW) {
   return grown.narrow(2, time - 1, grown.size(2) - (time - 1));
 }
 
-// Leaves x, the level's input, written down.
-ChannelTerms run_level(const VaeContext& vae,
-                       const VaeLevel& level,
-                       ChannelTerms& x,
-                       ClipMemory& memory) {
-  ChannelTerms out = run_step(vae, level.steps.front(), x, memory);
+// The level without its first step.
+ChannelTerms run_rest(const VaeContext& vae,
+                      const VaeLevel& level,
+                      ChannelTerms x,
+                      ClipMemory& memory) {
   for (std::size_t i = 1; i < level.steps.size(); ++i) {
-    out = run_step(vae, level.steps[i], out, memory);
+    x = run_step(vae, level.steps[i], x, memory);
   }
-  return out;
+  return x;
 }
 
 // The level's output with the shortcut of its input.
@@ -95,11 +94,13 @@ at::Tensor vae_encode_chunk(const VaeConfig& config,
                             ClipMemory& memory) {
   memory.rewind();
   const bool wan22 = config.kind == VaeKind::kWan22;
-  ChannelTerms x = causal_conv(vae, "encoder.conv1",
-                               wan22 ? pixels_to_channels(video_BCTHW) : video_BCTHW, memory);
+  ChannelTerms x = input_conv(vae, video_BCTHW, config.patch(), memory);
   for (const VaeLevel& level : encoder_levels(config)) {
-    ChannelTerms out = run_level(vae, level, x, memory);
-    x = wan22 ? with_shortcut(vae, level, x.x_BCTHW, std::move(out), memory) : std::move(out);
+    ChannelTerms in = std::move(x);
+    x = run_step(vae, level.steps.front(), in, memory);
+    if (!wan22) in = {};
+    x = run_rest(vae, level, std::move(x), memory);
+    if (wan22) x = with_shortcut(vae, level, in.x_BCTHW, std::move(x), memory);
   }
   x = run_middle(vae, "encoder.middle", std::move(x), memory);
   if (memory.has_still_end()) x = {memory.drawn_out(resolved(x), 2), {}, {}};
@@ -116,11 +117,13 @@ at::Tensor vae_decode_clip(const VaeConfig& config,
                                point_conv(vae, "conv2", z_BCFYX.contiguous(vae.format)), memory);
   x = run_middle(vae, "decoder.middle", std::move(x), memory);
   for (const VaeLevel& level : decoder_levels(config)) {
-    ChannelTerms out = run_level(vae, level, x, memory);
+    ChannelTerms in = std::move(x);
+    x = run_step(vae, level.steps.front(), in, memory);
+    x = run_rest(vae, level, std::move(x), memory);
     if (wan22 && level.resampled_in_space) {
-      out = {resolved(out) + up_shortcut(level, x.x_BCTHW), {}, {}};
+      const at::Tensor sum = resolved(x) + up_shortcut(level, in.x_BCTHW);
+      x = {sum.contiguous(vae.format), {}, {}};
     }
-    x = std::move(out);
   }
   x = norm_silu_conv(vae, "decoder.head.0.gamma", "decoder.head.2", std::move(x), memory);
   return wan22 ? channels_to_pixels(resolved(x)) : resolved(x);

@@ -64,7 +64,7 @@ WanVae::WanVae(VaeConfig config, FrozenWeights weights, const Limits& limits)
   if (config_.mean.empty()) measure_statistics();
   invariant(static_cast<std::int64_t>(config_.mean.size()) == config_.z_dim,
             "one latent mean and std per channel");
-  prepare_vae_weights(weights_, format_);
+  prepare_vae_weights(weights_, format_, config_.patch());
   place_statistics();
 }
 

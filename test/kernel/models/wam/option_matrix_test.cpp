@@ -166,7 +166,10 @@ void check_matrix(ModelType model, std::int64_t text_rows) {
     const Samples samples = samples_for(config, shape, type);
     for (const std::int64_t accumulate : {1, 2}) {
       for (const std::int64_t micro_batch : {8, 3, 1}) {
-        Setting s{.type = type, .micro_batch = micro_batch, .accumulate = accumulate};
+        Setting s;
+        s.type = type;
+        s.micro_batch = micro_batch;
+        s.accumulate = accumulate;
         INFO(c10::toString(type) << ", micro-batch " << micro_batch << ", accumulate "
                                  << accumulate);
         const Outcome plain = run_step(config, samples, s);
