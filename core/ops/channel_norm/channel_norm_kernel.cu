@@ -37,7 +37,7 @@ __device__ __forceinline__ float silu(float value) {
 // of consecutive positions, and the length needs shuffles only. One long body: the values stay in
 // registers from the first read to the last write.
 template <class T, int kLanes, int kVectors>
-__global__ void __launch_bounds__(kThreads, kVectors == 3 ? 4 : 2)
+__global__ void __launch_bounds__(kThreads, kVectors == 3 ? 3 : 2)
     position_per_lanes(ChannelNormTask task, RowSizes size, float root) {
   const std::uint32_t lane = threadIdx.x % kLanes;
   const std::uint32_t wanted = blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes;
