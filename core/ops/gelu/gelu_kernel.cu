@@ -34,15 +34,23 @@ __device__ __forceinline__ float slope(float x) {
   return s + x * twice_du * (s * (1.0F - s));
 }
 
-// Stores the elements and leaves in `value` what they hold.
+// Stores the elements and leaves in `value` what they hold. __stwb is an ordinary store, but always
+// one of 16 bytes: the compiler splits others when it cannot keep track of their alignment.
 __device__ __forceinline__ void store8_rounded(float* to, float (&value)[8]) {
-  store8(to, value);
+  auto* half = reinterpret_cast<float4*>(to);
+  __stwb(half, make_float4(value[0], value[1], value[2], value[3]));
+  __stwb(half + 1, make_float4(value[4], value[5], value[6], value[7]));
 }
 __device__ __forceinline__ void store8_rounded(__nv_bfloat16* to, float (&value)[8]) {
-  uint4 raw;
-  store8(reinterpret_cast<__nv_bfloat16*>(&raw), value);
-  *reinterpret_cast<uint4*>(to) = raw;
-  load8(value, reinterpret_cast<const __nv_bfloat16*>(&raw));
+  unsigned pair[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(value[2 * i], value[2 * i + 1]);
+    pair[i] = *reinterpret_cast<const unsigned*>(&both);
+    value[2 * i] = __uint_as_float(pair[i] << 16);
+    value[2 * i + 1] = __uint_as_float(pair[i] & 0xffff0000U);
+  }
+  __stwb(reinterpret_cast<uint4*>(to), make_uint4(pair[0], pair[1], pair[2], pair[3]));
 }
 
 template <class T, int kVectors>
