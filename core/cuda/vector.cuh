@@ -26,16 +26,22 @@ __device__ __forceinline__ void load8(float (&value)[8], const float* from) {
   value[4] = high.x, value[5] = high.y, value[6] = high.z, value[7] = high.w;
 }
 
+// Stores are to global memory. __stwb is the ordinary store, but always one of 16 bytes: the
+// compiler splits an assignment into words where it loses track of the alignment.
 __device__ __forceinline__ void store8(__nv_bfloat16* to, const float (&value)[8]) {
-  __nv_bfloat162 pair[4];
+  unsigned pair[4];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) pair[i] = __floats2bfloat162_rn(value[2 * i], value[2 * i + 1]);
-  *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(pair);
+  for (int i = 0; i < 4; ++i) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(value[2 * i], value[2 * i + 1]);
+    pair[i] = *reinterpret_cast<const unsigned*>(&both);
+  }
+  __stwb(reinterpret_cast<uint4*>(to), make_uint4(pair[0], pair[1], pair[2], pair[3]));
 }
 
 __device__ __forceinline__ void store8(float* to, const float (&value)[8]) {
-  reinterpret_cast<float4*>(to)[0] = make_float4(value[0], value[1], value[2], value[3]);
-  reinterpret_cast<float4*>(to)[1] = make_float4(value[4], value[5], value[6], value[7]);
+  auto* half = reinterpret_cast<float4*>(to);
+  __stwb(half, make_float4(value[0], value[1], value[2], value[3]));
+  __stwb(half + 1, make_float4(value[4], value[5], value[6], value[7]));
 }
 
 // `value` as an element of type T holds it.

@@ -34,12 +34,9 @@ __device__ __forceinline__ float slope(float x) {
   return s + x * twice_du * (s * (1.0F - s));
 }
 
-// Stores the elements and leaves in `value` what they hold. __stwb is an ordinary store, but always
-// one of 16 bytes: the compiler splits others when it cannot keep track of their alignment.
+// Stores the elements and leaves in `value` what they hold.
 __device__ __forceinline__ void store8_rounded(float* to, float (&value)[8]) {
-  auto* half = reinterpret_cast<float4*>(to);
-  __stwb(half, make_float4(value[0], value[1], value[2], value[3]));
-  __stwb(half + 1, make_float4(value[4], value[5], value[6], value[7]));
+  store8(to, value);
 }
 __device__ __forceinline__ void store8_rounded(__nv_bfloat16* to, float (&value)[8]) {
   unsigned pair[4];

@@ -119,12 +119,15 @@ class BlockTokens {
   const DealtTokens& args_;
 };
 
-// What four pairs of elements of type T hold of four pairs of values.
+// Four pairs of values as elements of type T hold them.
 __device__ __forceinline__ void round8(float (&)[8], float) {}
 __device__ __forceinline__ void round8(float (&value)[8], __nv_bfloat16) {
-  Vector8<__nv_bfloat16> raw;
-  store8(reinterpret_cast<__nv_bfloat16*>(raw.word), value);
-  widen(value, raw);
+#pragma unroll
+  for (int i = 0; i < 8; i += 2) {
+    const float2 both = __bfloat1622float2(__floats2bfloat162_rn(value[i], value[i + 1]));
+    value[i] = both.x;
+    value[i + 1] = both.y;
+  }
 }
 
 // Multiplies four pairs by cos + i sin; backwards: by cos - i sin.
