@@ -19,7 +19,7 @@
 #include "core/cuda/device.h"
 #include "core/random/counter.h"
 #include "models/wam/flops.h"
-#include "models/wam/step.h"
+#include "models/wam/step_graphs.h"
 #include "parallel/strategies/no_shard.h"
 
 namespace wam {
@@ -90,7 +90,7 @@ Timing time_steps(const ResolvedRecipe& recipe, at::Device device, std::int64_t 
   const std::int64_t samples = recipe.train.options.micro_batch;
   const auto attention =
       make_attention_engine(device, type, recipe.options.precision.deterministic);
-  Dit dit(config, recompute_policy(recipe), attention.get());
+  Dit dit(config, recipe.options.memory.plan(), attention.get());
   const auto sharding = bench_units(dit, device, type);
   const FlowSchedule schedule = flow_schedule(device);
   const EncodedBatch batch = synthetic_batch(config, samples, device, type);
@@ -98,15 +98,22 @@ Timing time_steps(const ResolvedRecipe& recipe, at::Device device, std::int64_t 
   for (std::size_t i = 0; i < ordinals.size(); ++i) ordinals[i] = i;
   const Draws draws = make_draws(1, ordinals, batch.latent_BCFYX.sizes().slice(1).vec(),
                                  batch.action_BPA.sizes().slice(1).vec(), device);
+  const double weight = 1.0 / static_cast<double>(samples);
+  std::unique_ptr<StepGraphs> graphs;
+  if (uses_graphs(recipe, device)) graphs = std::make_unique<StepGraphs>(dit, schedule, device);
+  reset_peak_memory(device);
   sharding->begin_step();
   constexpr std::int64_t kWarmUp = 3;
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < kWarmUp + steps; ++i) {
-    if (i == kWarmUp) reset_peak_memory(device);
     synchronize_device(device);
     const auto start = std::chrono::steady_clock::now();
     sharding->begin_micro_step(true);
-    training_step(dit, batch, draws, schedule, *sharding, 1.0 / static_cast<double>(samples));
+    if (graphs) {
+      graphs->run(batch, draws, *sharding, weight);
+    } else {
+      training_step(dit, batch, draws, schedule, *sharding, loss_weight(weight, batch.text_BMD));
+    }
     synchronize_device(device);
     if (i < kWarmUp) continue;
     seconds.push_back(
@@ -136,7 +143,7 @@ int bench_command(const BenchArguments& arguments, OutputFormat format) {
                                      {"device", describe_device(device)},
                                      {"preset", recipe.model.config.preset},
                                      {"micro_batch", samples},
-                                     {"recompute", name_of(recompute_policy(recipe))},
+                                     {"recompute", name_of(recipe.options.memory.recompute)},
                                      {"compute", name_of(recipe.options.precision.compute)},
                                      {"forward_backward_s", timing.median_s},
                                      {"forward_backward_best_s", timing.best_s},
@@ -152,7 +159,7 @@ int bench_command(const BenchArguments& arguments, OutputFormat format) {
       "rate           {:.2f} samples/s, {:.1f} model TFLOP/s\n"
       "peak memory    {}\n",
       version_line(), describe_device(device), recipe.model.config.preset, samples,
-      name_of(recompute_policy(recipe)), name_of(recipe.options.precision.compute), arguments.steps,
+      name_of(recipe.options.memory.recompute), name_of(recipe.options.precision.compute), arguments.steps,
       timing.median_s * 1e3, timing.best_s * 1e3, rate, tflops,
       human_bytes(static_cast<double>(timing.peak_bytes)));
   return kExitOk;

@@ -47,7 +47,10 @@ void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
       .text_rows = recipe.model.config.text_length,
       .compute_type = is_bf16 ? c10::kBFloat16 : c10::kFloat};
   for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
-    plan.activation_bytes.emplace_back(name, activation_bytes(recipe.model.config, shape, policy));
+    RecomputePlan recompute = recipe.options.memory.plan();
+    recompute.policy = policy;
+    plan.activation_bytes.emplace_back(name,
+                                       activation_bytes(recipe.model.config, shape, recompute));
   }
 }
 
@@ -77,7 +80,7 @@ std::int64_t Plan::memory_bytes(const std::string& policy) const {
 Plan plan_memory(const ResolvedRecipe& recipe) {
   Plan plan;
   plan_model(recipe, plan);
-  plan.recompute = name_of(recompute_policy(recipe));
+  plan.recompute = name_of(recipe.options.memory.recompute);
   return plan;
 }
 

@@ -27,14 +27,11 @@ c10::ScalarType compute_type(const ResolvedRecipe& recipe) {
   throw InvariantError("an unknown precision.compute");
 }
 
-RecomputePolicy recompute_policy(const ResolvedRecipe& recipe) {
-  switch (recipe.options.memory.recompute) {
-    case RecomputeChoice::kNone:
-      return RecomputePolicy::kNone;
-    case RecomputeChoice::kFull:
-      return RecomputePolicy::kFull;
-  }
-  throw InvariantError("an unknown memory.recompute");
+bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device) {
+  require<ConfigError>(recipe.options.run.graphs != GraphChoice::kOn || device.is_cuda(),
+                       "run.graphs: on, but the run is on the CPU, which has no CUDA graphs. Fix: "
+                       "leave it at auto.");
+  return device.is_cuda() && recipe.options.run.graphs != GraphChoice::kOff;
 }
 
 }  // namespace wam

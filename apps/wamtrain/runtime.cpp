@@ -95,7 +95,8 @@ class Run {
         WamModel::Options{.config = recipe_.model.config,
                           .compute_type = compute_type(recipe_),
                           .device = device_,
-                          .recompute = recompute_policy(recipe_),
+                          .recompute = recipe_.options.memory.plan(),
+                          .graphs = uses_graphs(recipe_, device_),
                           .deterministic = recipe_.options.precision.deterministic},
         *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
@@ -239,6 +240,7 @@ class Run {
     options.checkpoint_at_end = recipe_.options.checkpoint.at_end;
     options.validate_every = recipe_.options.validate.every;
     options.max_nonfinite = recipe_.train.options.max_nonfinite;
+    options.reads_late = device_.is_cuda();
     options.seed = recipe_.options.run.seed;
     options.run_folder = recipe_.options.run.dir;
     options.resumed = resumed_;

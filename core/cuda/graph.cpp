@@ -56,26 +56,40 @@ void wait_for(const c10::cuda::CUDAStream& waiting, const c10::cuda::CUDAStream&
 
 struct GraphPool::Impl {
   explicit Impl(c10::Device on)
-      : device(on),
-        stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())),
-        memory(at::cuda::graph_pool_handle()) {}
+      : device(on), stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())) {}
+
+  // LibTorch gives a pool up with its last graph: the next one starts another.
+  at::cuda::MempoolId_t memory_for_next() {
+    if (graphs++ == 0) memory = at::cuda::graph_pool_handle();
+    return memory;
+  }
 
   c10::Device device;
   c10::cuda::CUDAStream stream;
-  at::cuda::MempoolId_t memory;
+  at::cuda::MempoolId_t memory{};
+  int graphs = 0;  // alive
 };
 
 GraphPool::GraphPool(c10::Device device) : impl_(std::make_unique<Impl>(device)) {}
 GraphPool::~GraphPool() = default;
 
 struct DeviceGraph::Impl {
+  explicit Impl(GraphPool::Impl& of) : pool(of), memory(of.memory_for_next()) {}
+  ~Impl() { --pool.graphs; }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  Impl(Impl&&) = delete;
+  Impl& operator=(Impl&&) = delete;
+
+  GraphPool::Impl& pool;
+  at::cuda::MempoolId_t memory;
   at::cuda::CUDAGraph graph;
 
-  void record(GraphPool::Impl& pool, const char* what, const std::function<void()>& work) {
+  void record(const char* what, const std::function<void()>& work) {
     const OperationWatch watch;
     try {
       // Of this thread only: the loader's threads may pin memory meanwhile.
-      graph.capture_begin(pool.memory, cudaStreamCaptureModeThreadLocal);
+      graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
       work();
       graph.capture_end();
     } catch (const std::exception& error) {
@@ -98,7 +112,7 @@ struct DeviceGraph::Impl {
 };
 
 DeviceGraph::DeviceGraph(GraphPool& pool, const char* what, const std::function<void()>& work)
-    : impl_(std::make_unique<Impl>()) {
+    : impl_(std::make_unique<Impl>(pool.impl())) {
   const auto outside = c10::cuda::getCurrentCUDAStream(pool.impl().device.index());
   wait_for(pool.impl().stream, outside);
   {
@@ -107,7 +121,7 @@ DeviceGraph::DeviceGraph(GraphPool& pool, const char* what, const std::function<
     // What the warm-up held goes back to the device: the graph's own pool needs as much again.
     pool.impl().stream.synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
-    impl_->record(pool.impl(), what, work);
+    impl_->record(what, work);
   }
   wait_for(outside, pool.impl().stream);
 }

@@ -26,6 +26,14 @@ struct EnumNames<DeviceChoice> {
                                     std::pair{DeviceChoice::kCuda, std::string_view("cuda")}};
 };
 
+enum class GraphChoice { kAuto, kOn, kOff };
+template <>
+struct EnumNames<GraphChoice> {
+  static constexpr std::array table{std::pair{GraphChoice::kAuto, std::string_view("auto")},
+                                    std::pair{GraphChoice::kOn, std::string_view("on")},
+                                    std::pair{GraphChoice::kOff, std::string_view("off")}};
+};
+
 enum class ComputeType { kBf16, kFp32 };
 template <>
 struct EnumNames<ComputeType> {
@@ -51,6 +59,7 @@ struct RunSection {
   std::filesystem::path dir;
   std::uint64_t seed = 42;
   DeviceChoice device = DeviceChoice::kAuto;
+  GraphChoice graphs = GraphChoice::kAuto;
   std::optional<std::int64_t> threads;
 
   template <class V>
@@ -62,6 +71,10 @@ struct RunSection {
     v("device", device,
       "Where to train. auto: a GPU when the program was built for one and one is there, else the "
       "CPU.");
+    v("graphs", graphs,
+      "CUDA graphs: a micro-step and an update are each recorded once for a shape and replayed, "
+      "which gives the same bits without the time of thousands of launches. auto: on where the "
+      "run is on a GPU.");
     v("threads", threads,
       "CPU threads of the model's arithmetic. auto: one for each core that the process may use. "
       "On the CPU, runs with another number are not equal bit for bit.",

@@ -11,6 +11,7 @@
 #include "core/recipe/field.h"
 #include "core/recipe/problems.h"
 #include "models/wam/config.h"
+#include "models/wam/recompute.h"
 
 // The recipe's words for the model and for what its backward keeps in memory.
 
@@ -33,17 +34,6 @@ struct EnumNames<TrainedPart> {
 template <>
 struct PlannedNames<TrainedPart> {
   static constexpr std::array<std::string_view, 1> table{"lora"};
-};
-
-enum class RecomputeChoice { kNone, kFull };
-template <>
-struct EnumNames<RecomputeChoice> {
-  static constexpr std::array table{std::pair{RecomputeChoice::kNone, std::string_view("none")},
-                                    std::pair{RecomputeChoice::kFull, std::string_view("full")}};
-};
-template <>
-struct PlannedNames<RecomputeChoice> {
-  static constexpr std::array<std::string_view, 2> table{"norms", "attention"};
 };
 
 enum class OffloadChoice { kNone };
@@ -130,17 +120,35 @@ struct ModelSection {
 };
 
 struct MemorySection {
-  RecomputeChoice recompute = RecomputeChoice::kFull;
+  RecomputePolicy recompute = RecomputePolicy::kFull;
+  std::int64_t first_blocks = 0;
+  std::optional<RecomputePolicy> first_recompute;
   OffloadChoice offload = OffloadChoice::kNone;
 
   template <class V>
   void fields(V&& v) {
     v("recompute", recompute,
-      "What backward computes again instead of keeping it. none: nothing (fast, much memory). "
-      "full: each block's whole forward (a third more work, little memory).");
+      "What backward computes again instead of keeping it, from fast to small. none: nothing. "
+      "norms: norms, rotary embedding, GELU and residual sums (a few percent of the time). "
+      "attention: also the products before attention and the first of the feed-forward. full: each "
+      "block's whole forward (a third more work). The results are equal bit for bit.");
+    v("first_blocks", first_blocks,
+      "The first blocks of the transformer follow first_recompute instead, so that a model that "
+      "almost fits keeps most of its speed (number).",
+      at_least(0));
+    v("first_recompute", first_recompute,
+      "The policy of the first first_blocks blocks. auto: full.");
     v("offload", offload, "What lives in host memory instead of on the GPU.");
   }
+
+  [[nodiscard]] RecomputePlan plan() const {
+    return {.policy = recompute,
+            .first_blocks = first_blocks,
+            .first_policy = first_recompute.value_or(RecomputePolicy::kFull)};
+  }
 };
+// Problems: a policy for the first blocks without first blocks, more of them than there are.
+MemorySection resolve(const MemorySection& section, std::int64_t layers, Problems& problems);
 
 // ModelSection with nothing left to choose.
 struct ResolvedModel {

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
 
 #include "core/ops/parameter.h"
 
@@ -16,20 +13,73 @@ at::Tensor tokens_of(const at::Tensor& x_BLNK, const TokenRange& range) {
   return x_BLNK.narrow(1, range.begin, range.count);
 }
 
-at::Tensor gather(const at::Tensor& x_BLNK, const std::vector<TokenRange>& ranges) {
-  if (ranges.size() == 1) return tokens_of(x_BLNK, ranges.front());
-  std::vector<at::Tensor> parts;
-  for (const TokenRange& range : ranges) parts.push_back(tokens_of(x_BLNK, range));
-  return at::cat(parts, 1);
+std::int64_t num_keys(const AttentionCall& call) {
+  std::int64_t count = 0;
+  for (const TokenRange& range : call.keys) count += range.count;
+  return count;
 }
 
-void add_back(const at::Tensor& sum_BLNK,
-              const std::vector<TokenRange>& ranges,
-              const at::Tensor& part_BMNK) {
-  std::int64_t at = 0;
-  for (const TokenRange& range : ranges) {
-    tokens_of(sum_BLNK, range).add_(part_BMNK.narrow(1, at, range.count));
-    at += range.count;
+// The keys (or values) of one call after the other: a view where they are one range of the
+// sequence, else the call's part of what was gathered for all of them.
+class CallKeys {
+ public:
+  CallKeys(const GroupAttention& group, const at::Tensor& x_BLNK) : x_(x_BLNK) {
+    if (group.gathered.slots() > 0) gathered_ = gather_tokens(x_BLNK, group.gathered);
+  }
+  at::Tensor next(const AttentionCall& call) {
+    if (call.keys.size() == 1) return tokens_of(x_, call.keys.front());
+    const TokenRange own{begin_, num_keys(call)};
+    begin_ = own.end();
+    return tokens_of(gathered_, own);
+  }
+
+ private:
+  at::Tensor x_;
+  at::Tensor gathered_;
+  std::int64_t begin_ = 0;
+};
+
+// The part of one call in the log-sum-exp of all: (B, N, queries).
+at::Tensor lse_of(const at::Tensor& lse_BSNL, std::size_t call_idx, std::int64_t queries) {
+  return lse_BSNL.select(1, static_cast<std::int64_t>(call_idx)).narrow(2, 0, queries);
+}
+
+void forward_call_by_call(const GroupAttention& group,
+                          const AttentionOptions& options,
+                          const at::Tensor& q_BLNK,
+                          const at::Tensor& k_BLNK,
+                          const at::Tensor& v_BLNK,
+                          const at::Tensor& out_BLNK,
+                          const at::Tensor& lse_BSNL) {
+  CallKeys k(group, k_BLNK);
+  CallKeys v(group, v_BLNK);
+  for (std::size_t i = 0; i < group.calls.size(); ++i) {
+    const TokenRange own{group.sequences[i].query_begin, group.sequences[i].queries};
+    attention_forward(tokens_of(q_BLNK, own), k.next(group.calls[i]), v.next(group.calls[i]),
+                      options, tokens_of(out_BLNK, own), lse_of(lse_BSNL, i, own.count));
+  }
+}
+
+void backward_call_by_call(const GroupAttention& group,
+                           const AttentionOptions& options,
+                           const at::Tensor& dout_BLNK,
+                           const at::Tensor& q_BLNK,
+                           const at::Tensor& k_BLNK,
+                           const at::Tensor& v_BLNK,
+                           const at::Tensor& out_BLNK,
+                           const at::Tensor& lse_BSNL,
+                           const AttentionGradients& of_slots) {
+  CallKeys k(group, k_BLNK);
+  CallKeys v(group, v_BLNK);
+  for (std::size_t i = 0; i < group.calls.size(); ++i) {
+    const AttentionSequence& s = group.sequences[i];
+    const TokenRange own{s.query_begin, s.queries};
+    const TokenRange keys{s.key_begin, s.keys};
+    attention_backward(tokens_of(dout_BLNK, own), tokens_of(q_BLNK, own), k.next(group.calls[i]),
+                       v.next(group.calls[i]), tokens_of(out_BLNK, own),
+                       lse_of(lse_BSNL, i, own.count), options,
+                       {tokens_of(of_slots.dq_BLNK, own), tokens_of(of_slots.dk_BMNK, keys),
+                        tokens_of(of_slots.dv_BMNK, keys)});
   }
 }
 
@@ -71,49 +121,85 @@ std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
   return all;
 }
 
-std::vector<at::Tensor> group_attention_forward(const std::vector<AttentionCall>& calls,
-                                                const AttentionOptions& options,
-                                                std::int64_t first_query,
-                                                const at::Tensor& q_BLNK,
-                                                const at::Tensor& k_BLNK,
-                                                const at::Tensor& v_BLNK,
-                                                const at::Tensor& out_BLNK) {
-  std::vector<at::Tensor> lse;
-  for (const AttentionCall& call : calls) {
-    const TokenRange own{call.queries.begin - first_query, call.queries.count};
-    lse.push_back(attention_forward(tokens_of(q_BLNK, own), gather(k_BLNK, call.keys),
-                                    gather(v_BLNK, call.keys), options, tokens_of(out_BLNK, own)));
-  }
-  return lse;
+std::int64_t GroupAttention::longest_queries() const {
+  std::int64_t most = 0;
+  for (const AttentionSequence& s : sequences) most = std::max(most, s.queries);
+  return most;
 }
 
-GroupAttentionGradients group_attention_backward(const std::vector<AttentionCall>& calls,
-                                                 const AttentionOptions& options,
-                                                 std::int64_t first_query,
-                                                 const at::Tensor& dout_BLNK,
-                                                 const at::Tensor& q_BLNK,
-                                                 const at::Tensor& k_BLNK,
-                                                 const at::Tensor& v_BLNK,
-                                                 const at::Tensor& out_BLNK,
-                                                 const std::vector<at::Tensor>& lse) {
-  const auto sum_options = k_BLNK.options().dtype(accumulate_type(k_BLNK.scalar_type()));
-  GroupAttentionGradients sum{.dq_BLNK = at::empty(q_BLNK.sizes(), q_BLNK.options()),
-                              .dk_BLNK = at::zeros(k_BLNK.sizes(), sum_options),
-                              .dv_BLNK = at::zeros(v_BLNK.sizes(), sum_options)};
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const AttentionCall& call = calls[i];
-    const TokenRange own{call.queries.begin - first_query, call.queries.count};
-    const at::Tensor k = gather(k_BLNK, call.keys);
-    const at::Tensor v = gather(v_BLNK, call.keys);
-    const at::Tensor dk = at::empty(k.sizes(), k.options());
-    const at::Tensor dv = at::empty(v.sizes(), v.options());
-    attention_backward(tokens_of(dout_BLNK, own), tokens_of(q_BLNK, own), k, v,
-                       tokens_of(out_BLNK, own), lse[i], options,
-                       {tokens_of(sum.dq_BLNK, own), dk, dv});
-    add_back(sum.dk_BLNK, call.keys, dk);
-    add_back(sum.dv_BLNK, call.keys, dv);
+std::int64_t GroupAttention::longest_keys() const {
+  std::int64_t most = 0;
+  for (const AttentionSequence& s : sequences) most = std::max(most, s.keys);
+  return most;
+}
+
+GroupAttention group_attention(const TokenLayout& layout,
+                               std::int64_t window_frames,
+                               const TokenRange& queries,
+                               at::Device device) {
+  GroupAttention group;
+  group.calls = attention_plan(layout, window_frames, queries);
+  group.queries = queries;
+  std::vector<std::int64_t> gathered;
+  std::vector<std::int64_t> keys;
+  for (const AttentionCall& call : group.calls) {
+    group.sequences.push_back({.query_begin = call.queries.begin - queries.begin,
+                               .queries = call.queries.count,
+                               .key_begin = static_cast<std::int64_t>(keys.size()),
+                               .keys = num_keys(call)});
+    for (const TokenRange& range : call.keys) {
+      for (std::int64_t token = range.begin; token < range.end(); ++token) {
+        keys.push_back(token);
+        if (call.keys.size() > 1) gathered.push_back(token);
+      }
+    }
   }
-  return sum;
+  group.keys = token_slots(keys, layout.tokens(), device);
+  group.gathered = token_slots(gathered, layout.tokens(), device);
+  return group;
+}
+
+at::Tensor group_attention_forward(const GroupAttention& group,
+                                   const AttentionOptions& options,
+                                   const at::Tensor& q_BLNK,
+                                   const at::Tensor& k_BLNK,
+                                   const at::Tensor& v_BLNK,
+                                   const at::Tensor& out_BLNK) {
+  at::Tensor lse_BSNL = at::empty({q_BLNK.size(0), static_cast<std::int64_t>(group.calls.size()),
+                                   q_BLNK.size(2), group.longest_queries()},
+                                  q_BLNK.options().dtype(accumulate_type(q_BLNK.scalar_type())));
+  if (options.engine != nullptr) {
+    options.engine->forward_group(group.sequences, q_BLNK, gather_tokens(k_BLNK, group.keys),
+                                  gather_tokens(v_BLNK, group.keys), options, out_BLNK, lse_BSNL);
+  } else {
+    forward_call_by_call(group, options, q_BLNK, k_BLNK, v_BLNK, out_BLNK, lse_BSNL);
+  }
+  return lse_BSNL;
+}
+
+void group_attention_backward(const GroupAttention& group,
+                              const AttentionOptions& options,
+                              const at::Tensor& dout_BLNK,
+                              const at::Tensor& q_BLNK,
+                              const at::Tensor& k_BLNK,
+                              const at::Tensor& v_BLNK,
+                              const at::Tensor& out_BLNK,
+                              const at::Tensor& lse_BSNL,
+                              const AttentionGradients& gradients) {
+  const std::vector<std::int64_t> slots = {k_BLNK.size(0), group.keys.slots(), k_BLNK.size(2),
+                                           k_BLNK.size(3)};
+  const AttentionGradients of_slots{gradients.dq_BLNK, at::empty(slots, k_BLNK.options()),
+                                    at::empty(slots, k_BLNK.options())};
+  if (options.engine != nullptr && group.longest_keys() <= kLongestKeysOfGroupBackward) {
+    options.engine->backward_group(
+        group.sequences, dout_BLNK, q_BLNK, gather_tokens(k_BLNK, group.keys),
+        gather_tokens(v_BLNK, group.keys), out_BLNK, lse_BSNL, options, of_slots);
+  } else {
+    backward_call_by_call(group, options, dout_BLNK, q_BLNK, k_BLNK, v_BLNK, out_BLNK, lse_BSNL,
+                          of_slots);
+  }
+  sum_slots(of_slots.dk_BMNK, group.keys, gradients.dk_BMNK);
+  sum_slots(of_slots.dv_BMNK, group.keys, gradients.dv_BMNK);
 }
 
 }  // namespace wam

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "core/ops/attention/attention.h"
+#include "core/ops/token_gather/token_gather.h"
 #include "models/wam/layout.h"
 
 namespace wam {
@@ -32,30 +33,45 @@ std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
                                           std::int64_t window_frames,
                                           const TokenRange& queries);
 
-// Runs the calls of a plan. q holds the tokens from `first_query` on, (B, Lq, N, K); k and v those
-// of the whole sequence. Writes out (like q) and returns one log-sum-exp a call.
-std::vector<at::Tensor> group_attention_forward(const std::vector<AttentionCall>& calls,
-                                                const AttentionOptions& options,
-                                                std::int64_t first_query,
-                                                const at::Tensor& q_BLNK,
-                                                const at::Tensor& k_BLNK,
-                                                const at::Tensor& v_BLNK,
-                                                const at::Tensor& out_BLNK);
+// The calls of a plan and the tables that bring their keys together.
+struct GroupAttention {
+  std::vector<AttentionCall> calls;
+  TokenRange queries;   // of all calls: q holds these tokens
+  TokenSlots keys;      // keys of all calls, call after call
+  TokenSlots gathered;  // the same for the calls alone that have their keys in several ranges
+  std::vector<AttentionSequence> sequences;  // the calls over q and `keys`
 
-struct GroupAttentionGradients {
-  at::Tensor dq_BLNK;  // in the type of q
-  at::Tensor dk_BLNK;  // in the accumulate type: keys are shared by several calls
-  at::Tensor dv_BLNK;
+  [[nodiscard]] std::int64_t longest_queries() const;
+  [[nodiscard]] std::int64_t longest_keys() const;
 };
+GroupAttention group_attention(const TokenLayout& layout,
+                               std::int64_t window_frames,
+                               const TokenRange& queries,
+                               at::Device device);
 
-GroupAttentionGradients group_attention_backward(const std::vector<AttentionCall>& calls,
-                                                 const AttentionOptions& options,
-                                                 std::int64_t first_query,
-                                                 const at::Tensor& dout_BLNK,
-                                                 const at::Tensor& q_BLNK,
-                                                 const at::Tensor& k_BLNK,
-                                                 const at::Tensor& v_BLNK,
-                                                 const at::Tensor& out_BLNK,
-                                                 const std::vector<at::Tensor>& lse);
+// Backward of calls with more keys than this runs call by call: measured, see cudnn_attention.h.
+inline constexpr std::int64_t kLongestKeysOfGroupBackward = 2048;
+
+// Runs the calls, in one call of the engine where that is faster. q holds the tokens
+// `group.queries`, (B, Lq, N, K); k and v those of the whole sequence, with any strides that keep a
+// token together. Writes out (like q) and returns the log-sum-exp, (B, calls, N, longest queries).
+at::Tensor group_attention_forward(const GroupAttention& group,
+                                   const AttentionOptions& options,
+                                   const at::Tensor& q_BLNK,
+                                   const at::Tensor& k_BLNK,
+                                   const at::Tensor& v_BLNK,
+                                   const at::Tensor& out_BLNK);
+
+// Writes `gradients`: a token's keys and values are shared by several calls, whose parts are summed
+// in the accumulate type and rounded once.
+void group_attention_backward(const GroupAttention& group,
+                              const AttentionOptions& options,
+                              const at::Tensor& dout_BLNK,
+                              const at::Tensor& q_BLNK,
+                              const at::Tensor& k_BLNK,
+                              const at::Tensor& v_BLNK,
+                              const at::Tensor& out_BLNK,
+                              const at::Tensor& lse_BSNL,
+                              const AttentionGradients& gradients);
 
 }  // namespace wam

@@ -22,8 +22,10 @@ class BlockNode final : public torch::autograd::Node {
     BlockInput d;
     {
       const BlockParameters parameters(unit, call_.block_idx, WithGradients::kYes);
-      const BlockSaved saved =
-          rebuild(call_.policy, std::move(kept_), parameters, *call_.plan, input_);
+      BlockSaved saved = std::move(kept_);
+      if (call_.policy != RecomputePolicy::kNone) {
+        block_rebuild(parameters, *call_.plan, input_, saved);
+      }
       d = block_backward(parameters, *call_.plan, input_, saved, gradients[0]);
     }
     release_variables();
@@ -66,7 +68,8 @@ at::Tensor run_block(const BlockCall& call, const BlockInput& input) {
                                               input.image_BMD)) {
     return out;
   }
-  const auto node = std::make_shared<BlockNode>(call, values, keep(call.policy, std::move(saved)));
+  drop(call.policy, saved);
+  const auto node = std::make_shared<BlockNode>(call, values, std::move(saved));
   node->set_next_edges(torch::autograd::collect_next_edges(input.x_BLD, input.time_BRGD,
                                                            input.text_BMD, input.image_BMD));
   torch::autograd::set_history(out, node);

@@ -5,6 +5,7 @@
 
 #include "core/train/sharding.h"
 #include "models/wam/block.h"
+#include "models/wam/recompute.h"
 
 namespace wam {
 

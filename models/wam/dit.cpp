@@ -30,22 +30,22 @@ BlockPlan block_plan(const WamConfig& c,
                      const TokenRange& results,
                      const at::Tensor& rotary,
                      const at::Tensor& text_bias,
-                     AttentionEngine* attention) {
+                     AttentionEngine* engine) {
   const bool whole = results.count == layout.tokens();
   const TokenRange queries = whole ? layout.queries() : results;
-  return {.results = results,
-          .queries = queries,
-          .states = whole ? layout.states() : TokenRange{},
-          .input_rows = rows_for(rotary.device(), time_rows_of(layout, {0, layout.tokens()}),
-                                 layout.time_rows()),
-          .result_rows =
-              rows_for(rotary.device(), time_rows_of(layout, results), layout.time_rows()),
-          .calls = attention_plan(layout, c.window_frames(), queries),
-          .rotary = rotary,
-          .text_key_bias_M = text_bias,
-          .heads = c.heads,
-          .eps = c.eps,
-          .attention = attention};
+  return {
+      .results = results,
+      .queries = queries,
+      .states = whole ? layout.states() : TokenRange{},
+      .input_rows =
+          rows_for(rotary.device(), time_rows_of(layout, {0, layout.tokens()}), layout.time_rows()),
+      .result_rows = rows_for(rotary.device(), time_rows_of(layout, results), layout.time_rows()),
+      .attention_calls = group_attention(layout, c.window_frames(), queries, rotary.device()),
+      .rotary = rotary,
+      .text_key_bias_M = text_bias,
+      .heads = c.heads,
+      .eps = c.eps,
+      .engine = engine};
 }
 
 void check_video(const DitInput& in, const WamConfig& c, const TokenLayout& l) {
@@ -86,8 +86,8 @@ void check_actions(const DitInput& in, const WamConfig& c, const TokenLayout& l)
 
 }  // namespace
 
-Dit::Dit(const WamConfig& config, RecomputePolicy policy, AttentionEngine* attention)
-    : config_(config), policy_(policy), attention_(attention) {
+Dit::Dit(const WamConfig& config, const RecomputePlan& recompute, AttentionEngine* attention)
+    : config_(config), recompute_(recompute), attention_(attention) {
   check(config_);
   units_ = wam_units(config_);
 }
@@ -163,7 +163,7 @@ std::unique_ptr<Dit::Forward> Dit::forward(const DitInput& in,
   for (std::int64_t i = 0; i < config_.layers; ++i) {
     const BlockCall call{.block_idx = i,
                          .unit_idx = static_cast<std::size_t>(1 + i),
-                         .policy = policy_,
+                         .policy = recompute_.of_block(i),
                          .plan = i + 1 == config_.layers ? plans.last : plans.inner,
                          .sharding = &sharding};
     token_BLD =

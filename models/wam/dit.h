@@ -10,6 +10,7 @@
 #include "models/wam/config.h"
 #include "models/wam/embeddings.h"
 #include "models/wam/head.h"
+#include "models/wam/recompute.h"
 
 namespace wam {
 
@@ -17,9 +18,11 @@ namespace wam {
 // unit 1 + i block i, the last unit the head.
 class Dit {
  public:
-  // `policy` for every block. Errors: ConfigError when sizes do not fit each other.
   // `attention` must outlive it; null: the plain form.
-  Dit(const WamConfig& config, RecomputePolicy policy, AttentionEngine* attention = nullptr);
+  // Errors: ConfigError when sizes do not fit each other.
+  Dit(const WamConfig& config,
+      const RecomputePlan& recompute,
+      AttentionEngine* attention = nullptr);
 
   [[nodiscard]] const WamConfig& config() const noexcept { return config_; }
   [[nodiscard]] const std::vector<UnitSpec>& units() const noexcept { return units_; }
@@ -74,7 +77,7 @@ class Dit {
   const Plans& plans_for(const DitInput& in);
 
   WamConfig config_;
-  RecomputePolicy policy_;
+  RecomputePlan recompute_;
   AttentionEngine* attention_;
   std::vector<UnitSpec> units_;
   std::vector<Plans> plans_;  // one a shape: few

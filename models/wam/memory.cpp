@@ -1,5 +1,7 @@
 #include "models/wam/memory.h"
 
+#include <algorithm>
+
 #include "core/ops/parameter.h"
 #include "models/wam/layout.h"
 
@@ -19,68 +21,56 @@ std::int64_t text_tokens(const WamConfig& c, const MicroBatchShape& shape) {
   return shape.text_rows < c.text_length ? shape.text_rows + 1 : c.text_length;
 }
 
+// Each frame 0 and each block, clean and noisy.
+std::int64_t attention_calls(const TokenLayout& layout) {
+  return 2 * (1 + layout.blocks);
+}
+
 }  // namespace
 
-std::vector<KeptTensor> block_tensors_kept(const WamConfig& c, const MicroBatchShape& shape) {
+BlockExtents block_extents(const WamConfig& c, const MicroBatchShape& shape) {
   const TokenLayout layout = layout_for(c, shape);
-  const auto narrow = static_cast<std::int64_t>(c10::elementSize(shape.compute_type));
-  const auto wide =
-      static_cast<std::int64_t>(c10::elementSize(accumulate_type(shape.compute_type)));
-  const std::int64_t tokens = shape.samples * layout.tokens();
-  const std::int64_t queries = shape.samples * layout.queries().count;
-  std::vector<KeptTensor> out;
-  const auto wide_vector = [&](const char* name, std::int64_t rows) {
-    out.push_back({name, rows * wide});
+  const auto bytes = [](c10::ScalarType type) {
+    return static_cast<std::int64_t>(c10::elementSize(type));
   };
-  const auto activation = [&](const char* name, std::int64_t rows, std::int64_t width) {
-    out.push_back({name, rows * width * narrow});
-  };
-  for (const char* name : {"norm1.mean", "norm1.rstd", "norm3.mean", "norm3.rstd", "norm2.mean",
-                           "norm2.rstd", "k_rstd", "cross_q_rstd"}) {
-    wide_vector(name, tokens);
-  }
-  wide_vector("q_rstd", queries);
-  wide_vector("lse", queries * c.heads);
-  for (const char* name : {"q_in", "q"}) activation(name, queries, c.width);
-  for (const char* name : {"u1", "k_in", "k", "v", "attention", "y1", "x1", "u2", "cross_q_in",
-                           "cross_q", "cross", "x2", "u3", "y3"}) {
-    activation(name, tokens, c.width);
-  }
-  for (const char* name : {"h", "g"}) activation(name, tokens, c.ffn_width);
-  for (const std::int64_t context :
-       {shape.samples * text_tokens(c, shape), shape.samples * c.clip_tokens}) {
-    for (const char* name : {"context k_in", "context k", "context v"}) {
-      activation(name, context, c.width);
-    }
-    wide_vector("context rstd", context);
-    activation("context out", tokens, c.width);
-    wide_vector("context lse", tokens * c.heads);
-  }
-  return out;
+  return {.tokens = shape.samples * layout.tokens(),
+          .queries = shape.samples * layout.queries().count,
+          .lse_rows = shape.samples * attention_calls(layout) * layout.noisy_block(0).count,
+          .text_tokens = shape.samples * text_tokens(c, shape),
+          .image_tokens = shape.samples * c.clip_tokens,
+          .width = c.width,
+          .ffn_width = c.ffn_width,
+          .heads = c.heads,
+          .element_bytes = bytes(shape.compute_type),
+          .statistic_bytes = bytes(accumulate_type(shape.compute_type))};
 }
 
 BlockBytes block_bytes(const WamConfig& c, const MicroBatchShape& shape, RecomputePolicy policy) {
+  const BlockExtents extents = block_extents(c, shape);
+  const auto total = [&](RecomputePolicy of) {
+    std::int64_t sum = 0;
+    for (const SavedBytes& tensor : saved_bytes(of, extents)) sum += tensor.bytes;
+    return sum;
+  };
   BlockBytes out;
-  out.input = shape.samples * layout_for(c, shape).tokens() * c.width *
-              static_cast<std::int64_t>(c10::elementSize(shape.compute_type));
-  std::int64_t everything = 0;
-  for (const KeptTensor& tensor : block_tensors_kept(c, shape)) everything += tensor.bytes;
-  switch (policy) {
-    case RecomputePolicy::kNone:
-      out.kept = everything;
-      break;
-    case RecomputePolicy::kFull:
-      out.rebuilt = everything;
-      break;
-  }
+  out.input = extents.tokens * extents.width * extents.element_bytes;
+  out.kept = total(policy);
+  // `norms` keeps one tensor that backward does not read: not less than nothing is rebuilt.
+  out.rebuilt = std::max<std::int64_t>(0, total(RecomputePolicy::kNone) - out.kept);
   return out;
 }
 
 std::int64_t activation_bytes(const WamConfig& c,
                               const MicroBatchShape& shape,
-                              RecomputePolicy policy) {
-  const BlockBytes block = block_bytes(c, shape, policy);
-  return c.layers * (block.input + block.kept) + block.rebuilt;
+                              const RecomputePlan& recompute) {
+  std::int64_t kept = 0;
+  std::int64_t rebuilt = 0;
+  for (std::int64_t i = 0; i < c.layers; ++i) {
+    const BlockBytes block = block_bytes(c, shape, recompute.of_block(i));
+    kept += block.input + block.kept;
+    rebuilt = std::max(rebuilt, block.rebuilt);
+  }
+  return kept + rebuilt;
 }
 
 std::int64_t parameter_count(const std::vector<UnitSpec>& units) {

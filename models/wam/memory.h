@@ -6,7 +6,8 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "models/wam/block.h"
+#include "core/train/unit.h"
+#include "models/wam/block_saved.h"
 #include "models/wam/config.h"
 
 namespace wam {
@@ -19,15 +20,8 @@ struct MicroBatchShape {
   c10::ScalarType compute_type = c10::kBFloat16;
 };
 
-// One line of the table: a tensor that a block keeps between forward and backward.
-struct KeptTensor {
-  std::string name;
-  std::int64_t bytes = 0;
-};
-
-// Everything that block_backward reads beside the block's input, largest shape (not the last
-// block).
-std::vector<KeptTensor> block_tensors_kept(const WamConfig& config, const MicroBatchShape& shape);
+// The sizes of a block whose tokens all come out (not the last one).
+BlockExtents block_extents(const WamConfig& config, const MicroBatchShape& shape);
 
 struct BlockBytes {
   std::int64_t input = 0;    // the block's input tokens, kept under every policy
@@ -42,7 +36,7 @@ BlockBytes block_bytes(const WamConfig& config,
 // what is rebuilt for one of them.
 std::int64_t activation_bytes(const WamConfig& config,
                               const MicroBatchShape& shape,
-                              RecomputePolicy policy);
+                              const RecomputePlan& recompute);
 
 // Parameters, exact.
 std::int64_t parameter_count(const std::vector<UnitSpec>& units);

@@ -21,6 +21,13 @@ class Tensors {
     add(name + ".weight", {out, in});
     add(name + ".bias", {out});
   }
+  // Square maps of one input: weights first, then biases, so that one product sees them all.
+  void joint_linear(const std::string& prefix,
+                    const std::vector<std::string>& names,
+                    std::int64_t width) {
+    for (const auto& name : names) add(prefix + name + ".weight", {width, width});
+    for (const auto& name : names) add(prefix + name + ".bias", {width});
+  }
   void layer_norm(const std::string& name, std::int64_t width) {
     add(name + ".weight", {width}, true);
     add(name + ".bias", {width}, true);
@@ -66,22 +73,17 @@ std::vector<TensorSpec> embedding_tensors(const WamConfig& c) {
 std::vector<TensorSpec> block_tensors(const WamConfig& c, std::int64_t block_idx) {
   Tensors t(fmt::format("blocks.{}.", block_idx));
   t.add("modulation", {1, 6, c.width});
-  // Weights first, then biases: a fused product sees (3 D, D) and (3 D).
-  for (const char* name : {"q", "k", "v"}) {
-    t.add(fmt::format("self_attn.{}.weight", name), {c.width, c.width});
-  }
-  for (const char* name : {"q", "k", "v"}) t.add(fmt::format("self_attn.{}.bias", name), {c.width});
+  t.joint_linear("self_attn.", {"q", "k", "v"}, c.width);
   t.linear("self_attn.o", c.width, c.width);
   t.add("self_attn.norm_q.weight", {c.width});
   t.add("self_attn.norm_k.weight", {c.width});
   t.layer_norm("norm3", c.width);
-  for (const char* name : {"q", "k", "v", "o"}) {
-    t.linear(fmt::format("cross_attn.{}", name), c.width, c.width);
-  }
+  t.linear("cross_attn.q", c.width, c.width);
+  t.joint_linear("cross_attn.", {"k", "v"}, c.width);
+  t.linear("cross_attn.o", c.width, c.width);
   t.add("cross_attn.norm_q.weight", {c.width});
   t.add("cross_attn.norm_k.weight", {c.width});
-  t.linear("cross_attn.k_img", c.width, c.width);
-  t.linear("cross_attn.v_img", c.width, c.width);
+  t.joint_linear("cross_attn.", {"k_img", "v_img"}, c.width);
   t.add("cross_attn.norm_k_img.weight", {c.width});
   t.linear("ffn.0", c.width, c.ffn_width);
   t.linear("ffn.2", c.ffn_width, c.width);

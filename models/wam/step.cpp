@@ -33,12 +33,16 @@ DitInput dit_input(const EncodedBatch& batch, const Mixed& mixed, at::ScalarType
   return in;
 }
 
+at::Tensor loss_weight(double weight, const at::Tensor& x) {
+  return at::full({}, weight, x.options().dtype(accumulate_type(x.scalar_type())));
+}
+
 Losses training_step(Dit& dit,
                      const EncodedBatch& batch,
                      const Draws& draws,
                      const FlowSchedule& schedule,
                      Sharding& sharding,
-                     double weight) {
+                     const at::Tensor& weight) {
   const at::AutoGradMode grad_mode(true);
   const Mixed mixed = mix(batch.latent_BCFYX, batch.action_BPA, draws, schedule);
   const auto forward = dit.forward(dit_input(batch, mixed, batch.text_BMD.scalar_type()), sharding,

@@ -24,13 +24,16 @@ struct EncodedBatch {
 // What the transformer reads, at given noise.
 DitInput dit_input(const EncodedBatch& batch, const Mixed& mixed, at::ScalarType compute_type);
 
+// A loss weight () where a step wants it: on the device of `x`, in its accumulate type.
+at::Tensor loss_weight(double weight, const at::Tensor& x);
+
 // Forward and backward of weight * sum of losses; gradients are added to the units of `sharding`.
 Losses training_step(Dit& dit,
                      const EncodedBatch& batch,
                      const Draws& draws,
                      const FlowSchedule& schedule,
                      Sharding& sharding,
-                     double weight);
+                     const at::Tensor& weight);
 // The losses alone.
 Losses evaluation_step(Dit& dit,
                        const EncodedBatch& batch,

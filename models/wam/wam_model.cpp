@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/zeros.h>
 
@@ -32,7 +31,9 @@ WamModel::WamModel(const Options& options, FrozenEncoders& encoders)
       attention_(
           make_attention_engine(options.device, options.compute_type, options.deterministic)),
       dit_(options.config, options.recompute, attention_.get()),
-      schedule_(flow_schedule(options.device)) {}
+      schedule_(flow_schedule(options.device)) {
+  if (options.graphs) graphs_ = std::make_unique<StepGraphs>(dit_, schedule_, options.device);
+}
 
 void WamModel::initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tensor out) const {
   initialise_parameter(tensor, options_.config, seed, std::move(out));
@@ -74,11 +75,6 @@ EncodedBatch WamModel::encode(const Batch& batch) {
   }
   out.clip_BMD = encoders_.clip_features(video.select(2, 0)).to(options_.compute_type);
   out.text_BMD = move(batch.text_BMD, options_.compute_type);
-  // cuDNN takes no bias on keys: it gets every row of the padded text.
-  if (attention_) {
-    const std::int64_t absent = options_.config.text_length - out.text_BMD.size(1);
-    out.text_BMD = at::constant_pad_nd(out.text_BMD, {0, 0, 0, absent});
-  }
   out.state_BNS = move(batch.state_BNS, options_.compute_type);
   out.action_BPA = move(batch.action_BPA, wide);
   out.action_mask_BPA = move(batch.action_mask_BPA, wide);
@@ -105,7 +101,10 @@ Losses WamModel::train(const Batch& batch, Sharding& sharding, std::uint64_t see
     return no_losses();
   }
   const EncodedBatch encoded = encode(batch);
-  return training_step(dit_, encoded, draws_for(batch, encoded, seed), schedule_, sharding, weight);
+  const Draws draws = draws_for(batch, encoded, seed);
+  if (graphs_) return graphs_->run(encoded, draws, sharding, weight);
+  return training_step(dit_, encoded, draws, schedule_, sharding,
+                       loss_weight(weight, encoded.text_BMD));
 }
 
 Losses WamModel::evaluate(const Batch& batch, Sharding& sharding, std::uint64_t seed) {

@@ -9,6 +9,7 @@
 #include "models/wam/flow_matching.h"
 #include "models/wam/frozen_encoders.h"
 #include "models/wam/step.h"
+#include "models/wam/step_graphs.h"
 
 namespace wam {
 
@@ -20,7 +21,8 @@ class WamModel final : public Model {
     WamConfig config;
     at::ScalarType compute_type = at::kBFloat16;  // bf16, fp32 or, in tests, fp64
     at::Device device = at::kCPU;
-    RecomputePolicy recompute = RecomputePolicy::kNone;
+    RecomputePlan recompute;
+    bool graphs = false;        // on a GPU: one replay a micro-step
     bool deterministic = true;  // of attention's backward on a GPU
   };
 
@@ -55,6 +57,7 @@ class WamModel final : public Model {
   std::unique_ptr<AttentionEngine> attention_;
   Dit dit_;
   FlowSchedule schedule_;
+  std::unique_ptr<StepGraphs> graphs_;  // null: every operation is launched
 };
 
 }  // namespace wam

@@ -6,15 +6,17 @@
 
 namespace wam {
 
-at::Tensor attention_forward(const at::Tensor& q_BLNK,
-                             const at::Tensor& k_BMNK,
-                             const at::Tensor& v_BMNK,
-                             const AttentionOptions& options,
-                             const at::Tensor& out_BLNK) {
+void attention_forward(const at::Tensor& q_BLNK,
+                       const at::Tensor& k_BMNK,
+                       const at::Tensor& v_BMNK,
+                       const AttentionOptions& options,
+                       const at::Tensor& out_BLNK,
+                       const at::Tensor& lse_BNL) {
   if (options.engine != nullptr) {
-    return options.engine->forward(q_BLNK, k_BMNK, v_BMNK, options, out_BLNK);
+    options.engine->forward(q_BLNK, k_BMNK, v_BMNK, options, out_BLNK, lse_BNL);
+    return;
   }
-  return attention_forward_plain(q_BLNK, k_BMNK, v_BMNK, options, out_BLNK);
+  attention_forward_plain(q_BLNK, k_BMNK, v_BMNK, options, out_BLNK, lse_BNL);
 }
 
 void attention_backward(const at::Tensor& dout_BLNK,

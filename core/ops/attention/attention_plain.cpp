@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "core/ops/parameter.h"
@@ -52,15 +51,14 @@ at::Tensor scores(const at::Tensor& q_BNLK,
 
 }  // namespace
 
-at::Tensor attention_forward_plain(const at::Tensor& q_BLNK,
-                                   const at::Tensor& k_BMNK,
-                                   const at::Tensor& v_BMNK,
-                                   const AttentionOptions& options,
-                                   const at::Tensor& out_BLNK,
-                                   std::int64_t score_elements) {
+void attention_forward_plain(const at::Tensor& q_BLNK,
+                             const at::Tensor& k_BMNK,
+                             const at::Tensor& v_BMNK,
+                             const AttentionOptions& options,
+                             const at::Tensor& out_BLNK,
+                             const at::Tensor& lse_BNL,
+                             std::int64_t score_elements) {
   const std::int64_t keys = k_BMNK.size(1);
-  at::Tensor lse_BNL = at::empty({q_BLNK.size(0), q_BLNK.size(2), q_BLNK.size(1)},
-                                 q_BLNK.options().dtype(accumulate_type(q_BLNK.scalar_type())));
   for_each_head_tile(q_BLNK, keys, score_elements, [&](std::int64_t h, std::int64_t num_heads) {
     const at::Tensor q = heads_of(q_BLNK, h, num_heads);
     const at::Tensor k = heads_of(k_BMNK, h, num_heads);
@@ -75,7 +73,6 @@ at::Tensor attention_forward_plain(const at::Tensor& q_BLNK,
           lse_BNL.narrow(1, h, num_heads).narrow(2, l, count).copy_(lse.squeeze(-1));
         });
   });
-  return lse_BNL;
 }
 
 void attention_backward_plain(const at::Tensor& dout_BLNK,

@@ -15,7 +15,12 @@ namespace wam {
 // deterministic switch does not reach it. Here `deterministic` selects cuDNN's ordered algorithm:
 // 430 TFLOP/s instead of 529 for 1784 queries x 7945 keys, 40 heads, on an H200.
 //
-// Shape:  as attention.h, K a multiple of 8; without key_bias.
+// A group in one call (cuDNN's ragged layout), H200, 24 heads, 10 sequences a sample of the 5B:
+// forward 128 us instead of 193 for 8 samples, 31 instead of 108 for one; backward 460 instead of
+// 551 and 82 instead of 215. For the 14B (up to 1784 x 7945): forward 2.6 ms instead of 3.0,
+// backward 10.2 instead of 9.7 with a workspace of 11 GiB.
+//
+// Shape:  as attention.h, K a multiple of 8; key_bias in fp32, without sequences.
 // Stream: ordered on LibTorch's current stream; nothing waits for the host.
 // Errors: DeviceError when cuDNN has no plan for a shape.
 // Threads: one.
@@ -28,11 +33,12 @@ class CudnnAttention : public AttentionEngine {
   CudnnAttention(CudnnAttention&&) = delete;
   CudnnAttention& operator=(CudnnAttention&&) = delete;
 
-  at::Tensor forward(const at::Tensor& q_BLNK,
-                     const at::Tensor& k_BMNK,
-                     const at::Tensor& v_BMNK,
-                     const AttentionOptions& options,
-                     const at::Tensor& out_BLNK) override;
+  void forward(const at::Tensor& q_BLNK,
+               const at::Tensor& k_BMNK,
+               const at::Tensor& v_BMNK,
+               const AttentionOptions& options,
+               const at::Tensor& out_BLNK,
+               const at::Tensor& lse_BNL) override;
   void backward(const at::Tensor& dout_BLNK,
                 const at::Tensor& q_BLNK,
                 const at::Tensor& k_BMNK,
@@ -41,6 +47,22 @@ class CudnnAttention : public AttentionEngine {
                 const at::Tensor& lse_BNL,
                 const AttentionOptions& options,
                 const AttentionGradients& gradients) override;
+  void forward_group(const std::vector<AttentionSequence>& sequences,
+                     const at::Tensor& q_BLNK,
+                     const at::Tensor& k_BMNK,
+                     const at::Tensor& v_BMNK,
+                     const AttentionOptions& options,
+                     const at::Tensor& out_BLNK,
+                     const at::Tensor& lse_BSNL) override;
+  void backward_group(const std::vector<AttentionSequence>& sequences,
+                      const at::Tensor& dout_BLNK,
+                      const at::Tensor& q_BLNK,
+                      const at::Tensor& k_BMNK,
+                      const at::Tensor& v_BMNK,
+                      const at::Tensor& out_BLNK,
+                      const at::Tensor& lse_BSNL,
+                      const AttentionOptions& options,
+                      const AttentionGradients& gradients) override;
 
  private:
   struct Plans;

@@ -43,7 +43,7 @@ void check_file(const GoldenFile& file,
   const auto clip_shape =
       file.specs().at("in.clip_feature").at("shape").get<std::vector<std::int64_t>>();
   config.clip_tokens = clip_shape[1];
-  Dit dit(config, policy);
+  Dit dit(config, {policy});
   const auto units = golden_units(file, dit, type);
   const DitInput in = input_of(file, config, type, action_time);
 

@@ -32,7 +32,7 @@ void check_file(const GoldenFile& file, at::ScalarType type, RecomputePolicy pol
   WamConfig config = config_of(file);
   const auto clip_shape = file.specs().at("in.clip").at("shape").get<std::vector<std::int64_t>>();
   config.clip_tokens = clip_shape[1];
-  Dit dit(config, policy);
+  Dit dit(config, {policy});
   const auto units = golden_units(file, dit, type);
   const EncodedBatch batch = batch_of(file, config, type);
   const Draws draws = draws_of(file, type);
@@ -42,7 +42,8 @@ void check_file(const GoldenFile& file, at::ScalarType type, RecomputePolicy pol
   const double samples = static_cast<double>(draws.level_BR.size(0));
 
   // The reference's loss is the mean over samples.
-  const Losses losses = training_step(dit, batch, draws, schedule, *units, 1.0 / samples);
+  const Losses losses = training_step(dit, batch, draws, schedule, *units,
+                                      loss_weight(1.0 / samples, batch.text_BMD));
 
   INFO(file.name() << " in " << c10::toString(type) << ", policy " << name_of(policy));
   const double limit = type == at::kDouble ? 1e-9 : 2e-6;

@@ -4,6 +4,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
@@ -59,6 +60,22 @@ TEST_CASE("Two graphs of one pool do not disturb each other") {
     CHECK(squares.max().item<double>() == v * v);
     CHECK(cubes.max().item<double>() == v * v * v);
   }
+}
+
+TEST_CASE("A pool serves again after its last graph is gone") {
+  if (!gpu_available()) {
+    std::puts("SKIPPED: no GPU");
+    return;
+  }
+  GraphPool pool(kDevice);
+  at::Tensor out = value(0);
+  for (const double v : {1.0, 2.0}) {
+    const DeviceGraph graph(pool, "a fill", [&] { out.copy_(at::full_like(out, v) * 2); });
+  }
+  DeviceGraph last(pool, "a fill", [&] { out.copy_(at::full_like(out, 4.0) * 2); });
+  out.zero_();
+  last.replay();
+  CHECK(out.max().item<float>() == 8.0F);
 }
 
 TEST_CASE("What cannot be recorded is named") {

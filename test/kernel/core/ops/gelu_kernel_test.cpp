@@ -23,7 +23,11 @@ at::Tensor exact_gelu(const at::Tensor& x) {
 }
 
 double largest_share(const at::Tensor& difference, const at::Tensor& of) {
-  return (difference.abs() / (of.abs() + 1e-28)).max().item<double>();
+  const at::Tensor share = (difference.abs() / (of.abs() + 1e-28)).flatten();
+  const auto at = share.argmax().item<std::int64_t>();
+  UNSCOPED_INFO("element " << at << ": off by " << difference.flatten()[at].item<double>() << " of "
+                           << of.flatten()[at].item<double>());
+  return share[at].item<double>();
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ WamConfig gpu_config(ModelType type) {
   return c;
 }
 
-std::unique_ptr<NoShard> units_on_gpu(const Dit& dit, at::ScalarType type) {
+// Units of random weights. Made once for a type: a step leaves the weights alone.
+std::unique_ptr<NoShard> units_on_gpu(const WamConfig& config, at::ScalarType type) {
+  const Dit dit(config, {RecomputePolicy::kNone});
   const auto host = random_units(dit, at::kFloat);
   auto out = std::make_unique<NoShard>(dit.units(),
                                        NoShard::Options{.device = kDevice, .compute_type = type});
@@ -50,6 +52,20 @@ std::unique_ptr<NoShard> units_on_gpu(const Dit& dit, at::ScalarType type) {
   }
   return out;
 }
+
+// What the runs of one type share.
+struct Stage {
+  Stage(const WamConfig& c, at::ScalarType type)
+      : config(c),
+        engine(make_attention_engine(kDevice, type, /*deterministic=*/true)),
+        units(units_on_gpu(c, type)),
+        schedule(flow_schedule(kDevice)) {}
+
+  WamConfig config;
+  std::unique_ptr<AttentionEngine> engine;
+  std::unique_ptr<NoShard> units;
+  FlowSchedule schedule;
+};
 
 // All samples of a case, on the GPU.
 struct Samples {
@@ -94,7 +110,6 @@ Samples samples_for(const WamConfig& config, const InputShape& shape, at::Scalar
 }
 
 struct Setting {
-  at::ScalarType type = at::kFloat;
   RecomputePlan recompute;
   bool graphs = false;
   std::int64_t micro_batch = 8;
@@ -108,13 +123,11 @@ struct Outcome {
   double loss = 0;
 };
 
-Outcome run_step(const WamConfig& config, const Samples& samples, const Setting& s) {
-  const auto engine = make_attention_engine(kDevice, s.type, /*deterministic=*/true);
-  Dit dit(config, s.recompute, engine.get());
-  const auto units = units_on_gpu(dit, s.type);
-  const FlowSchedule schedule = flow_schedule(kDevice);
-  StepGraphs graphs(dit, schedule, kDevice);
-  units->begin_step();
+Outcome run_step(Stage& stage, const Samples& samples, const Setting& s) {
+  Dit dit(stage.config, s.recompute, stage.engine.get());
+  NoShard& units = *stage.units;
+  StepGraphs graphs(dit, stage.schedule, kDevice);
+  units.begin_step();
   const std::int64_t total = kBatch * s.accumulate;
   const double weight = 1.0 / static_cast<double>(total);
   Outcome out;
@@ -122,13 +135,13 @@ Outcome run_step(const WamConfig& config, const Samples& samples, const Setting&
     const std::int64_t count = std::min(s.micro_batch, total - at);
     const EncodedBatch batch = samples.part(at, count);
     const Draws draws = samples.draws(at, count);
-    const Losses losses = s.graphs ? graphs.run(batch, draws, *units, weight)
-                                   : training_step(dit, batch, draws, schedule, *units,
+    const Losses losses = s.graphs ? graphs.run(batch, draws, units, weight)
+                                   : training_step(dit, batch, draws, stage.schedule, units,
                                                    loss_weight(weight, batch.text_BMD));
     out.loss += losses.loss.item<double>() * weight;
   }
-  for (std::size_t i = 0; i < units->units().size(); ++i) {
-    out.gradients.push_back(units->shard_gradient(i).clone());
+  for (std::size_t i = 0; i < units.units().size(); ++i) {
+    out.gradients.push_back(units.shard_gradient(i).clone());
   }
   return out;
 }
@@ -163,16 +176,16 @@ void check_matrix(ModelType model, std::int64_t text_rows) {
   const InputShape shape{.samples = 2 * kBatch, .blocks = 3, .text_rows = text_rows};
   std::map<std::int64_t, Outcome> reference;  // fp32, one micro-batch, by accumulation
   for (const auto type : {at::kFloat, at::kBFloat16}) {
+    Stage stage(config, type);
     const Samples samples = samples_for(config, shape, type);
     for (const std::int64_t accumulate : {1, 2}) {
       for (const std::int64_t micro_batch : {8, 3, 1}) {
         Setting s;
-        s.type = type;
         s.micro_batch = micro_batch;
         s.accumulate = accumulate;
         INFO(c10::toString(type) << ", micro-batch " << micro_batch << ", accumulate "
                                  << accumulate);
-        const Outcome plain = run_step(config, samples, s);
+        const Outcome plain = run_step(stage, samples, s);
         if (type == at::kFloat && micro_batch == 8) reference[accumulate] = plain;
         // Sums of at most 16 x 150 tokens in another order; bf16 as in the unit tests of the block.
         check_close(plain, reference.at(accumulate), type == at::kFloat ? 1e-4 : 5e-2);
@@ -182,7 +195,7 @@ void check_matrix(ModelType model, std::int64_t text_rows) {
                               << recompute.first_blocks << ", graphs " << graphs);
             s.recompute = recompute;
             s.graphs = graphs;
-            check_equal_bits(run_step(config, samples, s), plain);
+            check_equal_bits(run_step(stage, samples, s), plain);
           }
         }
       }
@@ -214,12 +227,11 @@ TEST_CASE("Graphs of several shapes take turns without a difference") {
     return;
   }
   const WamConfig config = gpu_config(ModelType::kTi2v);
-  const auto engine = make_attention_engine(kDevice, at::kBFloat16, /*deterministic=*/true);
-  Dit dit(config, {RecomputePolicy::kNorms}, engine.get());
-  const FlowSchedule schedule = flow_schedule(kDevice);
-  const auto replayed = units_on_gpu(dit, at::kBFloat16);
-  const auto launched = units_on_gpu(dit, at::kBFloat16);
-  StepGraphs graphs(dit, schedule, kDevice);
+  const Stage stage(config, at::kBFloat16);
+  Dit dit(config, {RecomputePolicy::kNorms}, stage.engine.get());
+  const auto replayed = units_on_gpu(config, at::kBFloat16);
+  const auto launched = units_on_gpu(config, at::kBFloat16);
+  StepGraphs graphs(dit, stage.schedule, kDevice);
   replayed->begin_step();
   launched->begin_step();
   for (const std::int64_t blocks : {1, 2, 3, 4, 2, 1, 4}) {
@@ -228,8 +240,8 @@ TEST_CASE("Graphs of several shapes take turns without a difference") {
     const EncodedBatch batch = samples.part(0, 2);
     const Draws draws = samples.draws(3 * blocks, 2);
     const double loss = graphs.run(batch, draws, *replayed, 0.5).loss.item<double>();
-    const Losses expected =
-        training_step(dit, batch, draws, schedule, *launched, loss_weight(0.5, batch.text_BMD));
+    const Losses expected = training_step(dit, batch, draws, stage.schedule, *launched,
+                                          loss_weight(0.5, batch.text_BMD));
     INFO(blocks << " blocks");
     CHECK(loss == expected.loss.item<double>());
   }

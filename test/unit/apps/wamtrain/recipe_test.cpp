@@ -148,7 +148,7 @@ TEST_CASE("resolve: what is planned is refused in words") {
   const RecipeFile file;
   for (const std::string text :
        {"parallel.strategy=full_shard", "parallel.strategy=shard_grad_op",
-        "parallel.strategy=hybrid_shard", "memory.recompute=norms", "memory.recompute=attention",
+        "parallel.strategy=hybrid_shard",
         "memory.offload=optimizer", "precision.compute=fp8", "model.train=lora"}) {
     CHECK_THAT(file.error({text}), Catch::Contains("is planned but not built yet"));
   }

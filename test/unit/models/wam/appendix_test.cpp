@@ -158,13 +158,14 @@ void check_gradient_norms(const Case& c, NoShard& units) {
 
 void check_case(const Case& c) {
   const WamConfig config = appendix_config(c.type);
-  Dit dit(config, RecomputePolicy::kNone);
+  Dit dit(config, {RecomputePolicy::kNone});
   const auto units = appendix_units(dit, c.parameters);
   const Setting s = setting_for(c, config);
   const FlowSchedule schedule = flow_schedule(at::kCPU);
   const double samples = static_cast<double>(c.samples);
 
-  const Losses losses = training_step(dit, s.batch, s.draws, schedule, *units, 1.0 / samples);
+  const Losses losses = training_step(dit, s.batch, s.draws, schedule, *units,
+                                      loss_weight(1.0 / samples, s.batch.text_BMD));
   const Mixed mixed = mix(s.batch.latent_BCFYX, s.batch.action_BPA, s.draws, schedule);
   const auto forward =
       dit.forward(dit_input(s.batch, mixed, at::kFloat), *units, Leaves::Track::kNo);

@@ -29,7 +29,7 @@ void compare_with_autograd(const WamConfig& config, const InputShape& shape) {
   INFO(name_of(config.type) << ", " << shape.blocks << " blocks, actions " << shape.actions
                             << ", own action time " << (shape.action_time == ActionTime::kOwn)
                             << ", text rows " << shape.text_rows);
-  Dit dit(config, RecomputePolicy::kNone);
+  Dit dit(config, {RecomputePolicy::kNone});
   const auto units = random_units(dit, at::kDouble);
   const DitInput in = random_input(config, shape, at::kDouble);
   const DitOutput found = run(dit, in, *units);
@@ -89,29 +89,33 @@ TEST_CASE("One layer: the first block is the last") {
 }
 
 TEST_CASE("Every recompute policy gives equal bits") {
+  const WamConfig config = small_config(ModelType::kI2v);
+  std::vector<RecomputePlan> plans;
+  for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) plans.push_back({policy});
+  plans.push_back({.policy = RecomputePolicy::kNorms, .first_blocks = 1});
   for (const auto type : {at::kDouble, at::kFloat, at::kBFloat16}) {
-    const WamConfig config = small_config(ModelType::kI2v);
-    Dit none(config, RecomputePolicy::kNone);
-    Dit full(config, RecomputePolicy::kFull);
-    const auto units_none = random_units(none, type);
-    const auto units_full = random_units(full, type);
+    Dit none(config, {RecomputePolicy::kNone});
+    const auto expected = random_units(none, type);
     const DitInput in = random_input(config, {.blocks = 3, .text_rows = 4}, type);
-
-    const DitOutput out_none = run(none, in, *units_none);
-    const DitOutput out_full = run(full, in, *units_full);
-
-    CHECK(at::equal(out_none.video_BCFYX, out_full.video_BCFYX));
-    for (std::size_t i = 0; i < units_none->units().size(); ++i) {
-      INFO(units_none->units()[i].spec().name << " in " << c10::toString(type));
-      CHECK(units_none->units()[i].gradient().abs().max().item<double>() > 0);
-      CHECK(at::equal(units_none->units()[i].gradient(), units_full->units()[i].gradient()));
+    const DitOutput out = run(none, in, *expected);
+    for (const RecomputePlan& plan : plans) {
+      INFO(name_of(plan.policy) << ", first blocks " << plan.first_blocks << ", "
+                                << c10::toString(type));
+      Dit dit(config, plan);
+      const auto units = random_units(dit, type);
+      CHECK(at::equal(run(dit, in, *units).video_BCFYX, out.video_BCFYX));
+      for (std::size_t i = 0; i < units->units().size(); ++i) {
+        INFO(units->units()[i].spec().name);
+        CHECK(units->units()[i].gradient().abs().max().item<double>() > 0);
+        CHECK(at::equal(units->units()[i].gradient(), expected->units()[i].gradient()));
+      }
     }
   }
 }
 
 TEST_CASE("Gradients accumulate over micro-steps") {
   const WamConfig config = small_config(ModelType::kTi2v);
-  Dit dit(config, RecomputePolicy::kNone);
+  Dit dit(config, {RecomputePolicy::kNone});
   const auto units = random_units(dit, at::kDouble);
   const DitInput in = random_input(config, {}, at::kDouble);
   run(dit, in, *units);
@@ -124,7 +128,7 @@ TEST_CASE("Gradients accumulate over micro-steps") {
 
 TEST_CASE("bf16 stays close to float32") {
   const WamConfig config = small_config(ModelType::kTi2v);
-  Dit dit(config, RecomputePolicy::kNone);
+  Dit dit(config, {RecomputePolicy::kNone});
   const auto units = random_units(dit, at::kFloat);
   const auto units_bf16 = random_units(dit, at::kBFloat16);
   const DitOutput expected = run(dit, random_input(config, {}, at::kFloat), *units);

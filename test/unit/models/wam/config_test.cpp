@@ -205,21 +205,37 @@ TEST_CASE("The activation table holds what a block keeps, byte for byte") {
       config.target_height = 4;
       config.target_width = 6;
       const InputShape shape{.samples = 2, .blocks = 3, .text_rows = text_rows};
-      Dit dit(config, RecomputePolicy::kNone);
+      Dit dit(config, {RecomputePolicy::kNone});
       const auto units = random_units(dit, type);
       const DitInput in = random_input(config, shape, type);
       const BlockSaved saved = first_block_saved(dit, in, *units);
 
-      std::int64_t bytes = 0;
-      for (const at::Tensor& t : saved.tensors()) bytes += static_cast<std::int64_t>(t.nbytes());
       const MicroBatchShape micro{
           .samples = 2, .blocks = 3, .text_rows = text_rows, .compute_type = type};
       INFO(c10::toString(type) << ", " << text_rows << " rows of text");
-      CHECK(block_bytes(config, micro, RecomputePolicy::kNone).kept == bytes);
-      CHECK(block_bytes(config, micro, RecomputePolicy::kFull).kept == 0);
-      CHECK(block_bytes(config, micro, RecomputePolicy::kFull).rebuilt == bytes);
-      CHECK(activation_bytes(config, micro, RecomputePolicy::kFull) <
-            activation_bytes(config, micro, RecomputePolicy::kNone));
+      const BlockExtents extents = block_extents(config, micro);
+      for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
+        INFO("recompute " << name);
+        BlockSaved kept = saved;
+        drop(policy, kept);
+        const auto found = saved_bytes(kept);
+        const auto expected = saved_bytes(policy, extents);
+        REQUIRE(found.size() == expected.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          INFO(found[i].name);
+          CHECK(found[i].name == expected[i].name);
+          CHECK(found[i].bytes == expected[i].bytes);
+        }
+      }
+      const auto bytes = [&](RecomputePolicy policy) {
+        return block_bytes(config, micro, policy);
+      };
+      CHECK(bytes(RecomputePolicy::kNone).kept > bytes(RecomputePolicy::kNorms).kept);
+      CHECK(bytes(RecomputePolicy::kNorms).kept > bytes(RecomputePolicy::kAttention).kept);
+      CHECK(bytes(RecomputePolicy::kFull).kept == 0);
+      CHECK(bytes(RecomputePolicy::kFull).rebuilt == bytes(RecomputePolicy::kNone).kept);
+      CHECK(activation_bytes(config, micro, {.policy = RecomputePolicy::kNone, .first_blocks = 2}) <
+            activation_bytes(config, micro, {RecomputePolicy::kNone}));
     }
   }
 }

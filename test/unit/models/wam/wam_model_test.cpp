@@ -93,7 +93,7 @@ struct Setup {
                  RecomputePolicy policy = RecomputePolicy::kNone)
       : config(wam_preset(preset)),
         encoders(config),
-        model({.config = config, .compute_type = type, .recompute = policy}, encoders) {
+        model({.config = config, .compute_type = type, .recompute = {policy}}, encoders) {
     NoShard::Options options;
     options.compute_type = type;
     options.state_type = type == at::kDouble ? at::kDouble : at::kFloat;
@@ -305,7 +305,7 @@ TEST_CASE("One Euler step from noise subtracts the velocity at timestep 1000") {
 }
 
 TEST_CASE("An empty micro-batch makes the calls of a full one and adds nothing") {
-  for (const auto policy : {RecomputePolicy::kNone, RecomputePolicy::kFull}) {
+  for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
     Setup s("tiny-5b", at::kFloat, policy);
     Watched full(*s.units);
     Watched empty(*s.units);

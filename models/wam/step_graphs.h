@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/cuda/graph.h"
+#include "models/wam/step.h"
+
+namespace wam {
+
+// training_step as one CUDA graph for each shape of its inputs (blocks, text rows, samples): they
+// are copied into the graph's own tensors, and the graph is replayed. Gives the same bits as
+// training_step.
+//
+// `dit`, `schedule` and the shardings that are passed must outlive it, and a sharding's buffers
+// must stay where they are.
+class StepGraphs {
+ public:
+  // More shapes than this would fill the memory with recordings: an error names the shapes.
+  // 4 numbers of blocks x 4 text lengths, and as many again for a last, smaller micro-batch.
+  static constexpr std::size_t kMaxGraphs = 32;
+
+  StepGraphs(Dit& dit, const FlowSchedule& schedule, at::Device device);
+  ~StepGraphs();
+  StepGraphs(const StepGraphs&) = delete;
+  StepGraphs& operator=(const StepGraphs&) = delete;
+  StepGraphs(StepGraphs&&) = delete;
+  StepGraphs& operator=(StepGraphs&&) = delete;
+
+  // Records the graph when the shape is new. The results are overwritten by the next run.
+  Losses run(const EncodedBatch& batch, const Draws& draws, Sharding& sharding, double weight);
+
+ private:
+  struct Entry;
+  Entry& entry_for(const EncodedBatch& batch, const Draws& draws, Sharding& sharding);
+
+  Dit& dit_;
+  const FlowSchedule& schedule_;
+  GraphPool pool_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // gone before the pool
+};
+
+}  // namespace wam
