@@ -51,7 +51,7 @@ ResolvedRecipe resolve(const Recipe& recipe, Problems& problems) {
   out.model = resolve(recipe.model, problems);
   out.data = resolve(recipe.data, out.threads, problems);
   out.train = resolve(recipe.train, problems);
-  out.options.memory = resolve(recipe.memory, out.model.config.layers, problems);
+  check(recipe.memory, out.model.config.layers, problems);
   check_statistics(recipe, problems);
   check_validation(recipe, problems);
   out.text_cache =

@@ -105,12 +105,13 @@ class Run {
     sharding_ = make_sharding(recipe_.options.parallel.strategy, model_->units(),
                               {.device = device_, .compute_type = compute_type(recipe_)});
     const TrainSection& train = recipe_.train.options;
-    optimizer_ =
-        std::make_unique<AdamW>(*sharding_, AdamWOptions{.beta1 = train.betas[0],
-                                                         .beta2 = train.betas[1],
-                                                         .epsilon = train.epsilon,
-                                                         .weight_decay = train.weight_decay,
-                                                         .clip_norm = train.clip_norm});
+    optimizer_ = std::make_unique<AdamW>(*sharding_,
+                                         AdamWOptions{.beta1 = train.betas[0],
+                                                      .beta2 = train.betas[1],
+                                                      .epsilon = train.epsilon,
+                                                      .weight_decay = train.weight_decay,
+                                                      .clip_norm = train.clip_norm},
+                                         uses_graphs(recipe_, device_));
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
                                 .keep = recipe_.options.checkpoint.keep},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
@@ -43,7 +44,7 @@ const TensorSpec* nonfinite_weight(Unit& unit) {
 
 }  // namespace
 
-AdamW::AdamW(Sharding& sharding, const AdamWOptions& options)
+AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays)
     : sharding_(sharding), options_(options) {
   invariant(!sharding.units().empty(), "an optimizer without units");
   const auto device = sharding.units().front().placement().device;
@@ -62,6 +63,7 @@ AdamW::AdamW(Sharding& sharding, const AdamWOptions& options)
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].square_sums = result_.tensor_square_sums.slice(0, first[i], first[i + 1]);
   }
+  if (replays) pool_.emplace(device);
 }
 
 void AdamW::add_unit(Unit& unit) {
@@ -104,8 +106,17 @@ UpdateResult AdamW::update() {
 }
 
 UpdateResult AdamW::step(double learning_rate) {
+  if (!pool_) {
+    set_learning_rate(learning_rate);
+    return update();
+  }
+  if (!graph_) {
+    set_learning_rate(std::numeric_limits<double>::quiet_NaN());
+    graph_.emplace(*pool_, "the update", [this] { update(); });
+  }
   set_learning_rate(learning_rate);
-  return update();
+  graph_->replay();
+  return result_;
 }
 
 std::int64_t AdamW::applied_updates() const {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
+#include "core/cuda/graph.h"
 #include "core/ops/adamw/adamw.h"
 #include "core/ops/square_sum/square_sum.h"
 #include "core/train/sharding.h"
@@ -18,7 +20,9 @@ namespace wam {
 // A skipped update leaves weights, moments and the count of applied updates as they were.
 class AdamW {
  public:
-  AdamW(Sharding& sharding, const AdamWOptions& options);
+  // With `replays`, on a GPU: `step` records the update once as a CUDA graph and replays it, which
+  // gives the same bits. The sharding's buffers then stay where they are.
+  AdamW(Sharding& sharding, const AdamWOptions& options, bool replays = false);
 
   // The rate of the next updates, in device memory: a call enqueues one write. A rate that is not
   // finite makes updates that change nothing, so that a graph of `update` can be recorded.
@@ -52,6 +56,8 @@ class AdamW {
   std::vector<Part> parts_;  // one a unit
   at::Tensor first_tensor_;  // (num_units + 1): where each unit's tensors begin in the result
   UpdateResult result_;
+  std::optional<GraphPool> pool_;     // none: every kernel is launched
+  std::optional<DeviceGraph> graph_;  // recorded by the first step
 };
 
 // For a step that was skipped: which unit and tensor was not finite first, in words. Looks at the

@@ -120,21 +120,18 @@ ResolvedModel resolve(const ModelSection& section, Problems& problems) {
   return out;
 }
 
-MemorySection resolve(const MemorySection& section, std::int64_t layers, Problems& problems) {
-  MemorySection out = section;
+void check(const MemorySection& section, std::int64_t layers, Problems& problems) {
   if (section.first_blocks > layers) {
     problems.add("memory.first_blocks",
                  fmt::format("{} blocks, but the transformer has {}. Fix: set memory.recompute for "
                              "all of them, or a smaller number.",
                              section.first_blocks, layers));
   }
-  if (section.first_recompute && section.first_blocks == 0) {
+  if (section.first_recompute != RecomputePolicy::kFull && section.first_blocks == 0) {
     problems.add("memory.first_recompute",
                  "a policy for the first blocks, but memory.first_blocks is 0. Fix: say how many "
                  "blocks, or remove it.");
   }
-  if (section.first_blocks > 0) out.first_recompute = out.plan().first_policy;
-  return out;
 }
 
 }  // namespace wam

@@ -122,7 +122,7 @@ struct ModelSection {
 struct MemorySection {
   RecomputePolicy recompute = RecomputePolicy::kFull;
   std::int64_t first_blocks = 0;
-  std::optional<RecomputePolicy> first_recompute;
+  RecomputePolicy first_recompute = RecomputePolicy::kFull;
   OffloadChoice offload = OffloadChoice::kNone;
 
   template <class V>
@@ -137,18 +137,18 @@ struct MemorySection {
       "almost fits keeps most of its speed (number).",
       at_least(0));
     v("first_recompute", first_recompute,
-      "The policy of the first first_blocks blocks. auto: full.");
+      "The policy of the first first_blocks blocks.");
     v("offload", offload, "What lives in host memory instead of on the GPU.");
   }
 
   [[nodiscard]] RecomputePlan plan() const {
     return {.policy = recompute,
             .first_blocks = first_blocks,
-            .first_policy = first_recompute.value_or(RecomputePolicy::kFull)};
+            .first_policy = first_recompute};
   }
 };
 // Problems: a policy for the first blocks without first blocks, more of them than there are.
-MemorySection resolve(const MemorySection& section, std::int64_t layers, Problems& problems);
+void check(const MemorySection& section, std::int64_t layers, Problems& problems);
 
 // ModelSection with nothing left to choose.
 struct ResolvedModel {

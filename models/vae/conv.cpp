@@ -47,7 +47,10 @@ at::Tensor conv_on_gpu(const at::Tensor& x_BCTHW,
                        const ConvShape& shape) {
   const at::IntArrayRef stride(shape.stride);
   const at::IntArrayRef padding(shape.padding);
-  if (weight.dim() == 5) return cudnn(x_BCTHW, weight, stride, padding);
+  if (weight.dim() == 5) {
+    // The layout of one frame is ambiguous to LibTorch, which then may leave channels last.
+    return cudnn(x_BCTHW, weight, stride, padding).contiguous(at::MemoryFormat::ChannelsLast3d);
+  }
   const at::Tensor frames = x_BCTHW.transpose(1, 2).flatten(0, 1);
   return cudnn(frames, weight, stride.slice(1), padding.slice(1))
       .unflatten(0, {x_BCTHW.size(0), x_BCTHW.size(2)})

@@ -13,12 +13,6 @@ at::Tensor tokens_of(const at::Tensor& x_BLNK, const TokenRange& range) {
   return x_BLNK.narrow(1, range.begin, range.count);
 }
 
-std::int64_t num_keys(const AttentionCall& call) {
-  std::int64_t count = 0;
-  for (const TokenRange& range : call.keys) count += range.count;
-  return count;
-}
-
 // The keys (or values) of one call after the other: a view where they are one range of the
 // sequence, else the call's part of what was gathered for all of them.
 class CallKeys {
@@ -103,6 +97,12 @@ AttentionCall noisy_block(const TokenLayout& layout, std::int64_t block_idx) {
 }
 
 }  // namespace
+
+std::int64_t num_keys(const AttentionCall& call) {
+  std::int64_t count = 0;
+  for (const TokenRange& range : call.keys) count += range.count;
+  return count;
+}
 
 std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
                                           std::int64_t window_frames,

@@ -17,6 +17,8 @@ struct AttentionCall {
   std::vector<TokenRange> keys;
 };
 
+std::int64_t num_keys(const AttentionCall& call);
+
 // Who sees whom in training (teacher forcing), as attention calls in token order:
 //
 //   clean frame 0   clean frame 0

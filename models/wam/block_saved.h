@@ -50,7 +50,8 @@ void drop(RecomputePolicy policy, BlockSaved& saved);
 
 // Sizes of a block, for the bytes of the table. All counts are of one micro-batch.
 struct BlockExtents {
-  std::int64_t tokens = 0;
+  std::int64_t inputs = 0;   // tokens that go in
+  std::int64_t results = 0;  // and that come out
   std::int64_t queries = 0;
   std::int64_t lse_rows = 0;  // calls of self attention x their longest queries
   std::int64_t text_tokens = 0;

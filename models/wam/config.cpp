@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/base/errors.h"
+#include "core/base/names.h"
+#include "core/cuda/kernel.h"
+#include "core/ops/layer_norm/layer_norm.h"
 
 namespace wam {
 namespace {
@@ -108,6 +111,20 @@ void check(const WamConfig& c) {
         2 * c.vae_stride));
   }
   if (!problems.empty()) throw ConfigError::of(problems);
+}
+
+std::optional<std::string> kernel_size_problem(const WamConfig& c) {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : std::vector<std::pair<const char*, std::int64_t>>{
+           {"width", c.width}, {"head width", c.head_width()}, {"feed-forward", c.ffn_width}}) {
+    if (value % kVectorElements != 0) found.push_back(fmt::format("{} {}", name, value));
+  }
+  if (c.width > kLayerNormMaxWidth) found.push_back(fmt::format("width {}", c.width));
+  if (found.empty()) return {};
+  return fmt::format(
+      "{}: kernels want a width of at most {}, and width, width / heads and feed-forward width in "
+      "multiples of {}",
+      join(found), kLayerNormMaxWidth, kVectorElements);
 }
 
 }  // namespace wam

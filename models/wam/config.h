@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,5 +78,7 @@ std::vector<std::string> wam_preset_names();
 
 // Errors: ConfigError that lists every size that does not fit another.
 void check(const WamConfig& config);
+// What keeps the kernels of a GPU from these sizes, in words; none: nothing does.
+std::optional<std::string> kernel_size_problem(const WamConfig& config);
 
 }  // namespace wam

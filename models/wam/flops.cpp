@@ -17,6 +17,14 @@ double pairs(const std::vector<AttentionCall>& calls) {
   return sum;
 }
 
+// Self and cross attention of a block whose `results` tokens come out.
+double block_attention(const WamConfig& c, const TokenLayout& layout, const TokenRange& results) {
+  const auto context = static_cast<double>(c.text_length + c.clip_tokens);
+  return 4 * static_cast<double>(c.width) *
+         (pairs(attention_plan(layout, c.window_frames(), results)) +
+          static_cast<double>(results.count) * context);
+}
+
 // A block whose `results` tokens come out, of all that go in as keys and values.
 double block_flops(const WamConfig& c, const TokenLayout& layout, const TokenRange& results) {
   const auto d = static_cast<double>(c.width);
@@ -26,9 +34,7 @@ double block_flops(const WamConfig& c, const TokenLayout& layout, const TokenRan
   const auto context = static_cast<double>(c.text_length + c.clip_tokens);
   const double self_products = 2 * d * d * (2 * in + 2 * out);  // k, v of all; q, o of results
   const double cross_products = 2 * d * d * (2 * out + 2 * context);
-  const double self_attention = 4 * d * pairs(attention_plan(layout, c.window_frames(), results));
-  const double cross_attention = 4 * d * out * context;
-  return self_products + cross_products + self_attention + cross_attention + 4 * out * d * ffn;
+  return self_products + cross_products + block_attention(c, layout, results) + 4 * out * d * ffn;
 }
 
 double other_flops(const WamConfig& c, const TokenLayout& layout) {
@@ -52,17 +58,29 @@ double other_flops(const WamConfig& c, const TokenLayout& layout) {
   return patches + text + picture + time + vectors + head;
 }
 
-}  // namespace
-
-double forward_flops(const WamConfig& config, std::int64_t blocks) {
+TokenLayout layout_of(const WamConfig& config, std::int64_t blocks) {
   TokenLayout layout;
   layout.blocks = blocks;
   layout.patch_rows = config.patch_rows();
   layout.patch_columns = config.patch_columns();
   layout.actions_per_block = config.actions_per_block;
+  return layout;
+}
+
+}  // namespace
+
+double forward_flops(const WamConfig& config, std::int64_t blocks) {
+  const TokenLayout layout = layout_of(config, blocks);
   const double whole = block_flops(config, layout, {0, layout.tokens()});
   const double last = block_flops(config, layout, layout.results());
   return static_cast<double>(config.layers - 1) * whole + last + other_flops(config, layout);
+}
+
+double attention_flops(const WamConfig& config, std::int64_t blocks) {
+  const TokenLayout layout = layout_of(config, blocks);
+  return static_cast<double>(config.layers - 1) *
+             block_attention(config, layout, {0, layout.tokens()}) +
+         block_attention(config, layout, layout.results());
 }
 
 double training_flops(const WamConfig& config, std::int64_t blocks) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <c10/core/ScalarType.h>
@@ -20,20 +19,23 @@ struct MicroBatchShape {
   c10::ScalarType compute_type = c10::kBFloat16;
 };
 
-// The sizes of a block whose tokens all come out (not the last one).
-BlockExtents block_extents(const WamConfig& config, const MicroBatchShape& shape);
+// The sizes of a block. The last one gives out fewer tokens than it takes in.
+enum class BlockPlace { kInner, kLast };
+BlockExtents block_extents(const WamConfig& config, const MicroBatchShape& shape, BlockPlace place);
 
 struct BlockBytes {
-  std::int64_t input = 0;    // the block's input tokens, kept under every policy
-  std::int64_t kept = 0;     // what the policy keeps beside it
-  std::int64_t rebuilt = 0;  // what backward builds again, for one block at a time
+  std::int64_t input = 0;     // the block's input tokens, kept under every policy
+  std::int64_t kept = 0;      // what the policy keeps beside it
+  std::int64_t rebuilt = 0;   // what backward builds again, for one block at a time
+  std::int64_t backward = 0;  // gradients, gathered keys and workspace while its backward runs
 };
 BlockBytes block_bytes(const WamConfig& config,
                        const MicroBatchShape& shape,
-                       RecomputePolicy policy);
+                       RecomputePolicy policy,
+                       BlockPlace place = BlockPlace::kInner);
 
-// Activations of the whole transformer at their peak: inputs and kept tensors of all blocks, and
-// what is rebuilt for one of them.
+// Activations of the whole transformer at their peak, which lies in the backward of one of the
+// blocks: what all blocks before it keep, what is built again for it, and its gradients.
 std::int64_t activation_bytes(const WamConfig& config,
                               const MicroBatchShape& shape,
                               const RecomputePlan& recompute);

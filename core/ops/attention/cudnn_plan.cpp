@@ -70,14 +70,14 @@ Tensor_attributes tensor(Uid uid, const at::Tensor& t_BLNK, const CudnnProblem& 
                    t_BLNK.stride(2), t_BLNK.stride(1), t_BLNK.stride(3)});
 }
 
+// Packed, as cuDNN 9.19 wants it: of a sample or, in a group, of a sequence.
 Tensor_attributes statistics(const CudnnProblem& p) {
-  const auto stride = p.lse.strides();
-  const std::int64_t sample = p.sequences.empty() ? stride[0] : stride[1];
-  const std::size_t head = p.sequences.empty() ? 1 : 2;
+  invariant(p.lse.is_contiguous(), "a log-sum-exp that is not contiguous");
+  const std::int64_t queries = cudnn_queries(p);
   return Tensor_attributes()
       .set_uid(kStats)
-      .set_dim({cudnn_batch(p), p.q_BLNK.size(2), cudnn_queries(p), 1})
-      .set_stride({sample, stride[head], stride[head + 1], 1})
+      .set_dim({cudnn_batch(p), p.q_BLNK.size(2), queries, 1})
+      .set_stride({p.q_BLNK.size(2) * queries, queries, 1, 1})
       .set_data_type(fe::DataType_t::FLOAT);
 }
 

@@ -68,7 +68,8 @@ TEST_CASE("resolve: geometry and sizes come with the preset and can be overridde
 TEST_CASE("resolve: nothing says auto any more but the device") {
   const auto dump = RecipeFile().load().dump();
   auto text = dump;
-  for (const std::string allowed : {"device: auto", "statistics: auto", "resume: auto"}) {
+  for (const std::string allowed :
+       {"device: auto", "graphs: auto", "statistics: auto", "resume: auto"}) {
     const auto at = text.find(allowed);
     REQUIRE(at != std::string::npos);
     text.erase(at, allowed.size());
@@ -146,10 +147,9 @@ TEST_CASE("resolve: data needs datasets, each with a path and an embodiment") {
 
 TEST_CASE("resolve: what is planned is refused in words") {
   const RecipeFile file;
-  for (const std::string text :
-       {"parallel.strategy=full_shard", "parallel.strategy=shard_grad_op",
-        "parallel.strategy=hybrid_shard",
-        "memory.offload=optimizer", "precision.compute=fp8", "model.train=lora"}) {
+  for (const std::string text : {"parallel.strategy=full_shard", "parallel.strategy=shard_grad_op",
+                                 "parallel.strategy=hybrid_shard", "memory.offload=optimizer",
+                                 "precision.compute=fp8", "model.train=lora"}) {
     CHECK_THAT(file.error({text}), Catch::Contains("is planned but not built yet"));
   }
 }

@@ -213,7 +213,7 @@ TEST_CASE("The activation table holds what a block keeps, byte for byte") {
       const MicroBatchShape micro{
           .samples = 2, .blocks = 3, .text_rows = text_rows, .compute_type = type};
       INFO(c10::toString(type) << ", " << text_rows << " rows of text");
-      const BlockExtents extents = block_extents(config, micro);
+      const BlockExtents extents = block_extents(config, micro, BlockPlace::kInner);
       for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
         INFO("recompute " << name);
         BlockSaved kept = saved;
