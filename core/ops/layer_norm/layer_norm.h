@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <ATen/core/Tensor.h>
 
 #include "core/ops/parameter.h"
@@ -12,6 +14,9 @@ struct NormStatistics {
   at::Tensor rstd;  // 1 / sqrt(variance + eps)
 };
 
+// The widest token that a kernel takes.
+inline constexpr std::int64_t kLayerNormMaxWidth = 8192;
+
 struct LayerNorm {
   Parameter weight;  // (D)
   Parameter bias;    // (D)
@@ -19,7 +24,7 @@ struct LayerNorm {
 
 // y = LN(x) * w + b, evaluated in the accumulate type and rounded once to the type of x.
 // Shape: x, y (B, L, D), x with any strides between tokens.
-// GPU:   D a multiple of 8, at most 8,192 (layer_norm_kernel.h).
+// GPU:   D a multiple of 8, at most kLayerNormMaxWidth.
 at::Tensor layer_norm_forward(const at::Tensor& x_BLD,
                               const LayerNorm& norm,
                               double eps,

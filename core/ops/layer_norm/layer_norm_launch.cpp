@@ -10,9 +10,9 @@ namespace wam {
 namespace {
 
 void check_width(const RunWork& work) {
-  constexpr std::int64_t kMostWidth = 1024 * kVectorElements;  // threads of a block
-  require<InvariantError>(work.width <= kMostWidth, "layer norm of width {}, at most {}",
-                          work.width, kMostWidth);
+  static_assert(kLayerNormMaxWidth == 1024 * kVectorElements);  // threads of a block
+  require<InvariantError>(work.width <= kLayerNormMaxWidth, "layer norm of width {}, at most {}",
+                          work.width, kLayerNormMaxWidth);
 }
 
 const float* statistic(const at::Tensor& value, const at::Tensor& x_BLD) {
