@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
@@ -34,6 +35,10 @@ at::Tensor as_double(const at::Tensor& t) {
 
 double largest(const at::Tensor& t) {
   return t.numel() == 0 ? 0.0 : t.abs().max().item<double>();
+}
+
+double root_mean_square(const at::Tensor& t) {
+  return std::sqrt(t.square().mean().item<double>());
 }
 
 }  // namespace
@@ -113,11 +118,13 @@ double GoldenFile::error_of(const at::Tensor& value, const std::string& name) co
 GoldenFile::GradientError GoldenFile::gradient_error(const at::Tensor& value,
                                                      const std::string& name) const {
   GradientError out;
+  const at::Tensor found = as_double(value);
   if (has("grad." + name)) {
+    const at::Tensor expected = as_double(stored("grad." + name)).view(found.sizes());
     out.stored = error_of(value, "grad." + name);
+    out.rms = root_mean_square(found - expected) / root_mean_square(expected);
     return out;
   }
-  const at::Tensor found = as_double(value);
   const at::Tensor print = as_double(stored("gradprint." + name));
   const auto* p = print.const_data_ptr<double>();
   const at::Tensor probe = formula("probe." + name, found.sizes().vec(), 1.0, 0.0).to(at::kDouble);
@@ -128,14 +135,12 @@ GoldenFile::GradientError GoldenFile::gradient_error(const at::Tensor& value,
   out.print = std::max({std::abs(sum - p[0]) / p[1], std::abs(abs_sum - p[1]) / p[1],
                         std::abs(norm - p[2]) / p[2], std::abs(dot - p[3]) / p[1]});
   const at::Tensor ends = as_double(stored("gradends." + name));
-  const auto* e = ends.const_data_ptr<double>();
-  const auto* f = found.const_data_ptr<double>();
-  const std::int64_t n = found.numel();
-  const double scale = std::max(largest(ends), p[2] / std::sqrt(static_cast<double>(n)));
-  for (std::int64_t i = 0; i < 16; ++i) {
-    out.stored = std::max(out.stored, std::abs(f[i] - e[i]) / scale);
-    out.stored = std::max(out.stored, std::abs(f[n - 16 + i] - e[16 + i]) / scale);
-  }
+  const at::Tensor flat = found.flatten();
+  const at::Tensor difference =
+      at::cat({flat.narrow(0, 0, 16), flat.narrow(0, flat.numel() - 16, 16)}) - ends;
+  const double typical = p[2] / std::sqrt(static_cast<double>(found.numel()));
+  out.stored = largest(difference) / std::max(largest(ends), typical);
+  out.rms = root_mean_square(difference) / std::max(root_mean_square(ends), typical);
   return out;
 }
 

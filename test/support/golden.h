@@ -46,6 +46,7 @@ class GoldenFile {
   struct GradientError {
     double print = 0;   // from gradprint (double), 0 when absent
     double stored = 0;  // from grad or gradends (float32)
+    double rms = 0;     // from the same: root mean square of the difference over that of the whole
   };
   [[nodiscard]] GradientError gradient_error(const at::Tensor& value,
                                              const std::string& name) const;

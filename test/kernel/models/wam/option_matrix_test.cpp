@@ -19,28 +19,6 @@ namespace {
 
 const at::Device kDevice(at::kCUDA, 0);
 
-WamConfig gpu_config(ModelType type) {
-  WamConfig c;
-  c.preset = "small";
-  c.type = type;
-  c.width = 256;
-  c.layers = 3;
-  c.heads = 2;
-  c.ffn_width = 512;
-  c.latent_channels = 8;
-  c.frequency_width = 32;
-  c.text_length = 32;
-  c.text_width = 64;
-  c.clip_tokens = 9;
-  c.clip_width = 64;
-  c.hidden_width = 64;
-  c.action_width = 8;
-  c.state_width = 16;
-  c.actions_per_block = 8;
-  c.max_blocks = 4;
-  return c;
-}
-
 // Units of random weights. Made once for a type: a step leaves the weights alone.
 std::unique_ptr<NoShard> units_on_gpu(const WamConfig& config, at::ScalarType type) {
   const Dit dit(config, {RecomputePolicy::kNone});
@@ -172,7 +150,7 @@ std::vector<RecomputePlan> recompute_plans() {
 }
 
 void check_matrix(ModelType model, std::int64_t text_rows) {
-  const WamConfig config = gpu_config(model);
+  const WamConfig config = kernel_config(model);
   const InputShape shape{.samples = 2 * kBatch, .blocks = 3, .text_rows = text_rows};
   std::map<std::int64_t, Outcome> reference;  // fp32, one micro-batch, by accumulation
   for (const auto type : {at::kFloat, at::kBFloat16}) {
@@ -226,7 +204,7 @@ TEST_CASE("Graphs of several shapes take turns without a difference") {
     std::puts("SKIPPED: no GPU");
     return;
   }
-  const WamConfig config = gpu_config(ModelType::kTi2v);
+  const WamConfig config = kernel_config(ModelType::kTi2v);
   const Stage stage(config, at::kBFloat16);
   Dit dit(config, {RecomputePolicy::kNorms}, stage.engine.get());
   const auto replayed = units_on_gpu(config, at::kBFloat16);

@@ -40,6 +40,28 @@ WamConfig small_config(ModelType type) {
   return c;
 }
 
+WamConfig kernel_config(ModelType type) {
+  WamConfig c;
+  c.preset = "small-gpu";
+  c.type = type;
+  c.width = 256;
+  c.layers = 3;
+  c.heads = 2;
+  c.ffn_width = 512;
+  c.latent_channels = 8;
+  c.frequency_width = 32;
+  c.text_length = 32;
+  c.text_width = 64;
+  c.clip_tokens = 9;
+  c.clip_width = 64;
+  c.hidden_width = 64;
+  c.action_width = 8;
+  c.state_width = 16;
+  c.actions_per_block = 8;
+  c.max_blocks = 4;
+  return c;
+}
+
 DitInput random_input(const WamConfig& c, const InputShape& s, at::ScalarType type) {
   const std::int64_t frames = 1 + 2 * s.blocks;
   const auto make = [&](const std::vector<std::int64_t>& shape, std::uint64_t key) {

@@ -15,6 +15,8 @@ at::Tensor random_tensor(const std::vector<std::int64_t>& shape, std::uint64_t k
 
 // A configuration that is small and has odd sizes: width 32, two heads, a text length of 9.
 WamConfig small_config(ModelType type);
+// One that is small and has a head width of 128, as the large models.
+WamConfig kernel_config(ModelType type);
 
 struct InputShape {
   std::int64_t samples = 2;
