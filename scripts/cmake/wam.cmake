@@ -19,6 +19,10 @@ target_compile_options(wam_options INTERFACE
   # GCC 12 sees an overlap in std::string's own insert (its bug 105651).
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict>
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>)
+# For every target alike: headers have inline functions that depend on it.
+if(WAM_WITH_CUDA)
+  target_compile_definitions(wam_options INTERFACE WAM_WITH_CUDA)
+endif()
 if(WAM_ASAN)
   target_compile_options(wam_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
     # GCC 12 under ASAN warns inside std::regex.
@@ -27,7 +31,7 @@ if(WAM_ASAN)
 endif()
 
 # wam_library(name SOURCES ... KERNELS ... DEPENDS ...): one library, alias wam::name.
-# KERNELS: sources of a build for GPUs (.cu, and .cpp that need CUDA); it defines WAM_WITH_CUDA.
+# KERNELS: sources of a build for GPUs (.cu, and .cpp that need CUDA).
 # DEPENDS: what callers need too. PRIVATE: used in the sources only.
 function(wam_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;KERNELS;DEPENDS;PRIVATE")
@@ -44,9 +48,6 @@ function(wam_library name)
   add_library(wam::${name} ALIAS wam_${name})
   target_include_directories(wam_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(wam_${name} PUBLIC dep::fmt ${arg_DEPENDS} PRIVATE wam_options ${arg_PRIVATE})
-  if(WAM_WITH_CUDA AND arg_KERNELS)
-    target_compile_definitions(wam_${name} PRIVATE WAM_WITH_CUDA)
-  endif()
 endfunction()
 
 # wam_test(unit_core LAYER unit SOURCES ... DEPENDS wam::core): one executable with Catch2's main;
