@@ -48,6 +48,8 @@ void prepare_device(const DeviceOptions& options) {
   context.setBenchmarkCuDNN(false);
   context.setDeterministicCuDNN(options.deterministic);
   context.setAllowTF32CuBLAS(false);
+  // Products of bf16 round once: partial sums of a split reduction stay in fp32.
+  context.setAllowBF16ReductionCuBLAS(false);
   context.setAllowTF32CuDNN(false);
 }
 
