@@ -24,6 +24,16 @@ void check_run(const Recipe& recipe, Problems& problems) {
   }
 }
 
+// Sizes that kernels cannot take, where the run may be on a GPU.
+void check_device(const Recipe& recipe, const WamConfig& model, Problems& problems) {
+  if (recipe.run.device == DeviceChoice::kCpu) return;
+  if (const auto problem = kernel_size_problem(model)) {
+    problems.add("model", fmt::format("{}. Fix: change model.width, model.heads or "
+                                      "model.feed_forward, or set run.device to cpu.",
+                                      *problem));
+  }
+}
+
 void check_validation(const Recipe& recipe, Problems& problems) {
   if (recipe.validate.every > 0 && recipe.data.validation <= 0) {
     problems.add("validate.every",
@@ -49,6 +59,7 @@ ResolvedRecipe resolve(const Recipe& recipe, Problems& problems) {
   check_run(recipe, problems);
   out.threads = resolve_threads(recipe.run);
   out.model = resolve(recipe.model, problems);
+  check_device(recipe, out.model.config, problems);
   out.data = resolve(recipe.data, out.threads, problems);
   out.train = resolve(recipe.train, problems);
   check(recipe.memory, out.model.config.layers, problems);

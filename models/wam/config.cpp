@@ -115,16 +115,17 @@ void check(const WamConfig& c) {
 
 std::optional<std::string> kernel_size_problem(const WamConfig& c) {
   std::vector<std::string> found;
-  for (const auto& [name, value] : std::vector<std::pair<const char*, std::int64_t>>{
-           {"width", c.width}, {"head width", c.head_width()}, {"feed-forward", c.ffn_width}}) {
-    if (value % kVectorElements != 0) found.push_back(fmt::format("{} {}", name, value));
+  const auto refuse_unless = [&](bool fits, const char* name, std::int64_t value) {
+    if (!fits) found.push_back(fmt::format("{} {}", name, value));
+  };
+  refuse_unless(c.width % kVectorElements == 0 && c.width <= kLayerNormMaxWidth, "width", c.width);
+  if (c.heads > 0 && c.width % c.heads == 0) {  // else `check` has refused them
+    refuse_unless(c.head_width() % kVectorElements == 0, "head width", c.head_width());
   }
-  if (c.width > kLayerNormMaxWidth) found.push_back(fmt::format("width {}", c.width));
+  refuse_unless(c.ffn_width % kVectorElements == 0, "feed-forward width", c.ffn_width);
   if (found.empty()) return {};
-  return fmt::format(
-      "{}: kernels want a width of at most {}, and width, width / heads and feed-forward width in "
-      "multiples of {}",
-      join(found), kLayerNormMaxWidth, kVectorElements);
+  return fmt::format("{}: the kernels of a GPU want multiples of {}, and a width of at most {}",
+                     join(found), kVectorElements, kLayerNormMaxWidth);
 }
 
 }  // namespace wam

@@ -65,6 +65,19 @@ TEST_CASE("resolve: geometry and sizes come with the preset and can be overridde
   CHECK(large.options.model.layers == 6);
 }
 
+TEST_CASE("resolve: sizes that kernels cannot take are refused unless the run is on the CPU") {
+  const RecipeFile file;
+  for (const std::string device : {"auto", "cuda"}) {
+    const auto error =
+        file.error({"model.width=3120", "model.feed_forward=1001", "run.device=" + device});
+    CHECK_THAT(error, Catch::Contains("model: head width 130, feed-forward width 1001: "));
+    CHECK_THAT(error, Catch::Contains("Fix: change model.width"));
+  }
+  CHECK(file.load({"model.width=3120", "run.device=cpu"}).model.config.width == 3120);
+  CHECK_THAT(file.error({"model.width=8256", "model.heads=43"}),
+             Catch::Contains("model: width 8256: "));
+}
+
 TEST_CASE("resolve: nothing says auto any more but the device") {
   const auto dump = RecipeFile().load().dump();
   auto text = dump;
