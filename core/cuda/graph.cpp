@@ -52,6 +52,27 @@ void wait_for(const c10::cuda::CUDAStream& waiting, const c10::cuda::CUDAStream&
   done.block(waiting);
 }
 
+// While it lives, what `stream` asks for comes from one pool.
+class AllocatesTo {
+ public:
+  AllocatesTo(c10::DeviceIndex device,
+              at::cuda::MempoolId_t memory,
+              const c10::cuda::CUDAStream& stream)
+      : device_(device), memory_(memory) {
+    c10::cuda::CUDACachingAllocator::beginAllocateToPool(
+        device, memory, [of = stream.stream()](cudaStream_t asking) { return asking == of; });
+  }
+  ~AllocatesTo() { c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, memory_); }
+  AllocatesTo(const AllocatesTo&) = delete;
+  AllocatesTo& operator=(const AllocatesTo&) = delete;
+  AllocatesTo(AllocatesTo&&) = delete;
+  AllocatesTo& operator=(AllocatesTo&&) = delete;
+
+ private:
+  c10::DeviceIndex device_;
+  at::cuda::MempoolId_t memory_;
+};
+
 }  // namespace
 
 struct GraphPool::Impl {
@@ -75,7 +96,11 @@ GraphPool::~GraphPool() = default;
 
 struct DeviceGraph::Impl {
   explicit Impl(GraphPool::Impl& of) : pool(of), memory(of.memory_for_next()) {}
-  ~Impl() { --pool.graphs; }
+  ~Impl() {
+    c10::cuda::CUDACachingAllocator::releasePool(pool.device.index(),
+                                                 memory);  // the warm-up's hold
+    --pool.graphs;
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   Impl(Impl&&) = delete;
@@ -84,6 +109,13 @@ struct DeviceGraph::Impl {
   GraphPool::Impl& pool;
   at::cuda::MempoolId_t memory;
   at::cuda::CUDAGraph graph;
+
+  // Takes its memory from the graph's own pool, which needs as much again when it records.
+  void warm_up(const std::function<void()>& work) const {
+    const AllocatesTo guard(pool.device.index(), memory, pool.stream);
+    for (int i = 0; i < kWarmUps; ++i) work();
+    pool.stream.synchronize();
+  }
 
   void record(const char* what, const std::function<void()>& work) {
     const OperationWatch watch;
@@ -117,10 +149,8 @@ DeviceGraph::DeviceGraph(GraphPool& pool, const char* what, const std::function<
   wait_for(pool.impl().stream, outside);
   {
     const c10::cuda::CUDAStreamGuard guard(pool.impl().stream);
-    for (int i = 0; i < kWarmUps; ++i) work();
-    // What the warm-up held goes back to the device: the graph's own pool needs as much again.
-    pool.impl().stream.synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
+    impl_->warm_up(work);
     impl_->record(what, work);
   }
   wait_for(outside, pool.impl().stream);

@@ -42,19 +42,24 @@ at::Tensor cudnn(const at::Tensor& x,
                                /*allow_tf32=*/x.scalar_type() == at::kBFloat16);
 }
 
-at::Tensor conv_on_gpu(const at::Tensor& x_BCTHW,
-                       const at::Tensor& weight,
-                       const ConvShape& shape) {
+at::Tensor conv_in_any_layout(const at::Tensor& x_BCTHW,
+                              const at::Tensor& weight,
+                              const ConvShape& shape) {
   const at::IntArrayRef stride(shape.stride);
   const at::IntArrayRef padding(shape.padding);
-  if (weight.dim() == 5) {
-    // The layout of one frame is ambiguous to LibTorch, which then may leave channels last.
-    return cudnn(x_BCTHW, weight, stride, padding).contiguous(at::MemoryFormat::ChannelsLast3d);
-  }
+  if (weight.dim() == 5) return cudnn(x_BCTHW, weight, stride, padding);
   const at::Tensor frames = x_BCTHW.transpose(1, 2).flatten(0, 1);
   return cudnn(frames, weight, stride.slice(1), padding.slice(1))
       .unflatten(0, {x_BCTHW.size(0), x_BCTHW.size(2)})
       .transpose(1, 2);
+}
+
+// The layout of a single frame is ambiguous to LibTorch, which then may leave channels last; of
+// anything else nothing is copied.
+at::Tensor conv_on_gpu(const at::Tensor& x_BCTHW,
+                       const at::Tensor& weight,
+                       const ConvShape& shape) {
+  return conv_in_any_layout(x_BCTHW, weight, shape).contiguous(at::MemoryFormat::ChannelsLast3d);
 }
 
 at::Tensor conv_on_cpu(const at::Tensor& x_BCTHW,
