@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -69,14 +70,45 @@ void add_plan(CLI::App& app, Action& action) {
   });
 }
 
-void add_bench(CLI::App& app, Action& action) {
-  auto& command = *app.add_subcommand("bench", "Time forward and backward on random values");
+void add_bench_figures(CLI::App& command, BenchOptions& o) {
+  command
+      .add_option("--id", o.ids,
+                  "Give a figure a name: NAME, or NAME=FIGURE. Without FIGURE it is the one that "
+                  "NAME ends in, such as ms in 5b_mbs1_ms, or the first")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("--json-dir", o.json_folder, "Write each named figure as DIR/NAME.json");
+  command.add_option("--profile", o.profile, "Write a Chrome trace, and show kernels by name");
+  command.add_flag("--phases,!--no-phases", o.phases, "Profile some steps after the timed ones");
+  command
+      .add_option("--ceiling-seconds", o.ceiling_seconds,
+                  "How long to measure the card's own matrix product; 0: not at all")
+      ->capture_default_str();
+}
+
+void add_bench(CLI::App& app, Action& action, const std::string& typed) {
+  auto& command = *app.add_subcommand("bench", "Time parts of a run and show where the time goes");
   const auto arguments = std::make_shared<BenchArguments>();
+  arguments->command = typed;
+  BenchOptions& o = arguments->options;
   const auto json = std::make_shared<bool>(false);
   add_recipe_arguments(command, arguments->recipe);
-  command.add_option("--steps", arguments->steps, "Timed steps, after three others")
-      ->capture_default_str();
-  command.add_flag("--json", *json, "One JSON object, for scripts");
+  command.add_option_function<std::string>(
+      "--what", [&o](const auto& word) { o.what = option_word<BenchWhat>("--what", word); },
+      join(all_names<BenchWhat>()) + " (default model)");
+  command.add_option("--steps", o.steps, "Timed steps, after some others")->capture_default_str();
+  command.add_option("--text-rows", o.text_rows,
+                     "Text of this many positions, not the full length");
+  command.add_option("--assume-world", o.assume_world,
+                     "Hold what one of this many ranks of a full shard would");
+  command.add_option("--clips", o.clips, "Clips a call of an encoder, not train.micro_batch");
+  command.add_option_function<std::string>(
+      "--encoder",
+      [&o](const auto& word) { o.encoder = option_word<BenchEncoder>("--encoder", word); },
+      join(all_names<BenchEncoder>()) + " (default all)");
+  add_bench_figures(command, o);
+  command.add_flag("--json", *json, "JSON, for scripts: one object, or one of each named figure");
   command.callback([&action, arguments, json] {
     action = [=] {
       return bench_command(*arguments, *json ? OutputFormat::kJson : OutputFormat::kText);
@@ -129,6 +161,16 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
+// The command line as a shell would take it again.
+std::string as_typed(int argc, char** argv) {
+  std::string out = "wamtrain";
+  for (const std::string_view word : std::vector<std::string_view>(argv + 1, argv + argc)) {
+    const bool is_plain = word.find_first_of(" '\"{}[]$&;()*?<>|\\") == word.npos;
+    out += is_plain ? fmt::format(" {}", word) : fmt::format(" '{}'", word);
+  }
+  return out;
+}
+
 // The first word that neither the program nor its subcommand knows, with the nearest that it does.
 std::string explain(const CLI::App& app,
                     const CLI::ParseError& error,
@@ -161,7 +203,7 @@ int run_command_line(int argc, char** argv) {
   Action action;
   add_train(app, action);
   add_plan(app, action);
-  add_bench(app, action);
+  add_bench(app, action, as_typed(argc, argv));
   add_sample(app, action);
   add_export(app, action);
   add_verify(app, action);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/wamtrain/bench/options.h"
+
 // One function a subcommand, each in a file of its own. They return the exit code of a run that did
 // what was asked (0, or 1 where the answer is no) and throw what exit_code.h maps otherwise.
 
@@ -22,10 +24,12 @@ int train_command(const RecipeArguments& arguments);
 // Prints what a run would be and need. Allocates no tensor, touches no GPU.
 int plan_command(const RecipeArguments& arguments, OutputFormat format);
 
-// Times the transformer's forward and backward on random values: no dataset, no optimizer state.
+// Times parts of a run on random values and prints where the time goes; writes the figures that the
+// options name.
 struct BenchArguments {
   RecipeArguments recipe;
-  std::int64_t steps = 10;
+  BenchOptions options;
+  std::string command;  // as it was typed, for the figures
 };
 int bench_command(const BenchArguments& arguments, OutputFormat format);
 

@@ -11,8 +11,8 @@ namespace wam {
 // embedded once and only keys and values for the clean and state tokens of the last block.
 double forward_flops(const WamConfig& config, std::int64_t blocks);
 
-// The part of forward_flops that is attention: the products of queries with keys and of weights with
-// values, in self and cross attention.
+// The part of forward_flops that is attention: the products of queries with keys and of weights
+// with values, in self and cross attention.
 double attention_flops(const WamConfig& config, std::int64_t blocks);
 
 // Forward and backward, twice the forward: what model TFLOP/s and MFU count. Recomputation is extra

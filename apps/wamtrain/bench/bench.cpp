@@ -1,0 +1,53 @@
+#include "apps/wamtrain/bench/bench.h"
+
+#include "apps/wamtrain/bench/context.h"
+#include "apps/wamtrain/bench/model_bench.h"
+#include "apps/wamtrain/run_device.h"
+#include "core/base/errors.h"
+#include "core/cuda/device.h"
+
+namespace wam {
+namespace {
+
+void check_fits(const ResolvedRecipe& recipe, const BenchOptions& options) {
+  const std::int64_t longest = recipe.model.config.text_length;
+  require<ConfigError>(options.text_rows.value_or(1) <= longest,
+                       "--text-rows {}: the model reads {} at most. Fix: give 1 to {}.",
+                       options.text_rows.value_or(1), longest, longest);
+}
+
+BenchResult run_one(const BenchContext& context) {
+  switch (context.options.what) {
+    case BenchWhat::kModel:
+      return bench_model(context);
+    default:
+      break;
+  }
+  throw InvariantError("an unknown benchmark");
+}
+
+}  // namespace
+
+BenchResult run_bench(const ResolvedRecipe& recipe,
+                      const BenchOptions& options,
+                      BenchOrigin& origin,
+                      Log& log) {
+  check_fits(recipe, options);
+  const c10::Device device = resolve_device(recipe);
+  prepare_device({.device = device,
+                  .cpu_threads = static_cast<int>(recipe.threads),
+                  .deterministic = recipe.options.precision.deterministic});
+  origin.card = describe_device(device);
+  if (options.ceiling_seconds > 0) {
+    log.info("measuring what the device can do");
+    origin.ceilings = measure_ceilings(device, options.ceiling_seconds);
+  }
+  return run_one({.recipe = recipe,
+                  .options = options,
+                  .device = device,
+                  .type = compute_type(recipe),
+                  .ceilings = origin.ceilings,
+                  .log = log});
+}
+
+}  // namespace wam

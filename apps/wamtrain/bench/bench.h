@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/wamtrain/bench/options.h"
+#include "apps/wamtrain/bench/result.h"
+#include "apps/wamtrain/recipe.h"
+#include "core/base/log.h"
+
+namespace wam {
+
+// Prepares the device, measures what the card can do, and runs the benchmark of `options`. Fills
+// the origin's card and ceilings.
+// Errors: ConfigError for options that do not fit the recipe; what the parts throw.
+BenchResult run_bench(const ResolvedRecipe& recipe,
+                      const BenchOptions& options,
+                      BenchOrigin& origin,
+                      Log& log);
+
+}  // namespace wam

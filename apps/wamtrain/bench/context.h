@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "apps/wamtrain/bench/ceilings.h"
+#include "apps/wamtrain/bench/options.h"
+#include "apps/wamtrain/bench/result.h"
+#include "apps/wamtrain/bench/timeline.h"
+#include "apps/wamtrain/recipe.h"
+#include "core/base/log.h"
+
+namespace wam {
+
+// What every benchmark gets.
+struct BenchContext {
+  const ResolvedRecipe& recipe;
+  const BenchOptions& options;
+  c10::Device device;
+  c10::ScalarType type;
+  std::optional<Ceilings> ceilings;
+  Log& log;
+
+  [[nodiscard]] std::int64_t text_rows() const {
+    return options.text_rows.value_or(recipe.model.config.text_length);
+  }
+};
+
+// Preset, micro-batch, recompute policy, compute type, ...: what a model's speed depends on.
+std::vector<std::pair<std::string, std::string>> model_settings(const BenchContext& context);
+
+// Classes of kernels as phases of a step, and what of it no kernel fills. Kernels by name where the
+// options ask for a trace. A note instead, where the profiler saw nothing.
+void add_timeline(BenchResult& result,
+                  const BenchContext& context,
+                  const Timeline& timeline,
+                  std::int64_t steps);
+
+}  // namespace wam

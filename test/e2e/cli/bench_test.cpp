@@ -1,0 +1,106 @@
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "test/e2e/cli/workplace.h"
+#include "test/e2e/support/program.h"
+#include "test/support/catch.h"
+
+using Catch::Contains;
+using wam::test::Outcome;
+using wam::test::run_wamtrain;
+using wam::test::Workplace;
+
+namespace {
+
+// One step and a short look at the card's own rate, on the CPU.
+Outcome bench(const Workplace& place, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{
+      "bench", "recipe.yaml",       "--set", "run.device=cpu", "--steps",
+      "1",     "--ceiling-seconds", "0.01"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_wamtrain(arguments, place.path());
+}
+
+nlohmann::json read_json(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return nlohmann::json::parse(in);
+}
+
+}  // namespace
+
+TEST_CASE("bench: the transformer's table, with a trace") {
+  const Workplace place;
+  place.write_recipe();
+
+  const auto done = bench(place, {"--profile", "trace.json"});
+
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  CHECK(done.err.empty());
+  for (const char* part :
+       {"transformer, forward + backward", "model tiny-5b, micro_batch 2, recompute full",
+        "samples/s", "of the card's own rate", "peak memory", "plan: units + activations",
+        "the card: copy", "forward", "backward", "matrix products", "aten::", "TFLOP a sample"}) {
+    CHECK_THAT(done.out, Contains(part));
+  }
+  CHECK(std::filesystem::exists(place.path() / "trace.json"));
+  CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("bench: named figures go into files of their names") {
+  const Workplace place;
+  place.write_recipe();
+
+  const auto done = bench(place, {"--id", "tiny_ms", "--id", "tiny_memory=peak_bytes", "--json-dir",
+                                  "figures", "--text-rows", "20", "--no-phases"});
+
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  const auto time = read_json(place.path() / "figures" / "tiny_ms.json");
+  CHECK(time["id"] == "tiny_ms");
+  CHECK(time["unit"] == "ms");
+  CHECK(time["value"].get<double>() > 0);
+  CHECK(time["ratio"].get<double>() > 0);
+  CHECK(time["ceiling"]["matmul_tflops"].get<double>() > 0);
+  CHECK(time["settings"]["text_rows"] == "20");
+  CHECK_THAT(time["command"].get<std::string>(),
+             Contains("wamtrain bench recipe.yaml --set run.device=cpu --steps 1"));
+  CHECK_FALSE(time["commit"].get<std::string>().empty());
+  CHECK(read_json(place.path() / "figures" / "tiny_memory.json")["unit"] == "bytes");
+}
+
+TEST_CASE("bench: a rank of a full shard needs less memory") {
+  const Workplace place;
+  place.write_recipe();
+  const auto planned = [&](const std::vector<std::string>& more) {
+    auto arguments = more;
+    arguments.insert(arguments.end(), {"--json", "--no-phases"});
+    const auto done = bench(place, arguments);
+    INFO(done.err);
+    REQUIRE(done.exit_code == 0);
+    return nlohmann::json::parse(done.out)["figures"]["plan_bytes"]["value"].get<double>();
+  };
+
+  CHECK(planned({"--assume-world", "4"}) < planned({}));
+}
+
+TEST_CASE("bench: what does not go together is refused before anything runs") {
+  const Workplace place;
+  place.write_recipe();
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& text) {
+    const auto done = bench(place, more);
+    INFO(done.err);
+    CHECK(done.exit_code == 2);
+    CHECK(done.out.empty());
+    CHECK_THAT(done.err, Contains(text));
+  };
+
+  refused({"--what", "modle"}, "Fix: write model.");
+  refused({"--what", "data", "--assume-world", "2"}, "--assume-world does not go with --what data");
+  refused({"--text-rows", "513"}, "the model reads 512 at most");
+  refused({"--id", "a_ms"}, "Fix: say where it goes, --json or --json-dir");
+  refused({"--json", "--id", "a=none"}, "--what model has no figure none");
+}
