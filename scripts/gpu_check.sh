@@ -1,17 +1,29 @@
 #!/usr/bin/env bash
-# What a GPU machine must show before a change to GPU code lands: kernels against their twins, a run
-# that is killed and resumed without a difference, a short 5B run, and the benchmark table.
+# What a GPU machine must show before a change to GPU code lands. Each part ends within 8 minutes.
 #
-#   scripts/gpu_check.sh BUNDLE DROID_DATASET [kernels|resume|train|bench ...]     (default: all)
+#   scripts/gpu_check.sh BUNDLE DROID_DATASET [part ...]     (default: all but sanitizer)
 #
-# BUNDLE: what scripts/bundle.sh made with WAM_BUNDLE_TESTS=ON WAM_BUNDLE_TARGETS=kernel_core_ops.
-# DROID_DATASET: a LeRobot v2 folder in the oxe_droid layout.
+#   kernels        kernels, graphs and reads of the device against their twins
+#   golden         the reference's numbers, and the whole model against its plain twins on the CPU
+#   matrix         attention plans, and every option of the step with every other
+#   vae            the video VAE against the CPU
+#   train_kernels  the optimizer against its plain form
+#   sanitizer      compute-sanitizer's memcheck on the kernels' tests
+#   resume         runs that are killed and resumed, without a difference
+#   curve          300 steps of the tiny model in bf16 with graphs follow those on the CPU in fp32
+#   train          a short 5B run
+#   bench          the benchmark table
+#
+# BUNDLE: what scripts/bundle.sh made with WAM_BUNDLE_TESTS=ON and WAM_BUNDLE_TARGETS="kernel_core_cuda
+# kernel_core_ops kernel_core_train kernel_golden kernel_models_vae kernel_models_wam".
+# DROID_DATASET: a LeRobot v2 folder in the oxe_droid layout, for resume and train.
 set -euo pipefail
 
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bundle=$(realpath "${1:?usage: scripts/gpu_check.sh BUNDLE DROID_DATASET [part ...]}")
 droid=$(realpath "${2:?usage: scripts/gpu_check.sh BUNDLE DROID_DATASET [part ...]}")
 shift 2
-parts=${*:-kernels resume train bench}
+parts=${*:-kernels golden matrix vae train_kernels resume curve train bench}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 wamtrain() { "$bundle/wamtrain" "$@"; }
@@ -42,11 +54,57 @@ resume_check() {
   rm -rf "$work/$name-straight" "$work/$name-killed"
 }
 
+# kernel_tests NAME ARGUMENTS...: a skipped test is a failure here.
+kernel_tests() {
+  "$bundle/run.sh" "$@" --durations yes | tee "$work/tests"
+  if grep SKIPPED: "$work/tests"; then return 1; fi
+}
+
+# Mean loss of the last 50 steps of two runs, which may differ by 2 %.
+compare_curves() {
+  python3 - "$1" "$2" <<'PY'
+import json, sys
+means = []
+for run in sys.argv[1:]:
+    with open(f"{run}/metrics.jsonl") as lines:
+        losses = [row["loss"] for row in map(json.loads, lines) if "loss" in row]
+    means.append(sum(losses[-50:]) / len(losses[-50:]))
+    print(f"{run.rsplit('/', 1)[-1]}: {len(losses)} steps, mean loss of the last {len(losses[-50:])}: {means[-1]:.5f}")
+difference = abs(means[0] - means[1]) / means[1]
+print(f"difference: {100 * difference:.2f} %, at most 2 % allowed")
+sys.exit(difference > 0.02)
+PY
+}
+
 for part in $parts; do
   case $part in
     kernels)
       say "kernels against their twins"
-      "$bundle/run.sh" kernel_core_ops
+      kernel_tests kernel_core_cuda
+      kernel_tests kernel_core_ops
+      ;;
+    golden)
+      say "golden values, and the whole model against its plain twins"
+      WAM_GOLDEN_DIR=${WAM_GOLDEN_DIR:-$root/test/golden/files} kernel_tests kernel_golden
+      ;;
+    matrix)
+      say "attention plans and the option matrix"
+      kernel_tests kernel_models_wam
+      ;;
+    vae)
+      say "video VAE against the CPU"
+      kernel_tests kernel_models_vae
+      ;;
+    train_kernels)
+      say "optimizer against its plain form"
+      kernel_tests kernel_core_train
+      ;;
+    sanitizer)
+      say "memcheck on the kernels' tests"
+      # Every tensor is an allocation of its own, so that reading past its end shows.
+      PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
+        "${WAM_SANITIZER:-/usr/local/cuda/bin/compute-sanitizer}" --tool memcheck --target-processes all \
+        --error-exitcode 1 "$bundle/run.sh" kernel_core_ops --durations yes
       ;;
     resume)
       say "killed and resumed"
@@ -57,6 +115,18 @@ for part in $parts; do
       resume_check 5b-6-layers "$bundle/configs/5b_bench.yaml" --set model.layers=6 \
         --set "data.datasets=[{path: $droid, embodiment: oxe_droid}]" --set train.micro_batch=3 \
         --set train.steps=8 --set checkpoint.every=3 --set checkpoint.keep=1
+      ;;
+    curve)
+      say "${WAM_CURVE_STEPS:-300} steps of the tiny model: GPU in bf16 with graphs, CPU in fp32"
+      wamtrain sample --out "$work/curve_world" --pictures images >/dev/null
+      curve=("$bundle/configs/tiny.yaml" --set "data.datasets=[{path: $work/curve_world, embodiment: tiny}]"
+        --set "train.steps=${WAM_CURVE_STEPS:-300}" --set validate.every=0 --set checkpoint.every=0
+        --set checkpoint.at_end=false)
+      wamtrain train "${curve[@]}" --set "run.dir=$work/gpu-bf16-graphs" --set run.device=cuda \
+        --set run.graphs=on --set precision.compute=bf16 >"$work/log" 2>&1 || { tail -5 "$work/log"; exit 1; }
+      OMP_WAIT_POLICY=passive wamtrain train "${curve[@]}" --set "run.dir=$work/cpu-fp32" --set run.device=cpu \
+        --set precision.compute=fp32 >"$work/log" 2>&1 || { tail -5 "$work/log"; exit 1; }
+      compare_curves "$work/gpu-bf16-graphs" "$work/cpu-fp32"
       ;;
     train)
       say "5B, 20 steps at micro-batch 8, recompute full"
@@ -78,7 +148,7 @@ for part in $parts; do
       wamtrain bench "$bundle/configs/14b_bench.yaml" --steps 5
       ;;
     *)
-      echo "gpu_check: unknown part $part; expected kernels, resume, train, bench" >&2
+      echo "gpu_check: unknown part $part; the head of this script lists them" >&2
       exit 2
       ;;
   esac
