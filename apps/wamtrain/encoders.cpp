@@ -156,6 +156,16 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
   return std::make_unique<Encoders>(std::move(video), std::move(clip));
 }
 
+Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
+                              std::int64_t vocabulary,
+                              const FrozenPlacement& placement,
+                              Log& log) {
+  const FrozenPart text = text_part(recipe, vocabulary);
+  say_loading(text, log);
+  return Umt5Encoder(text_config(recipe.options.model.preset, vocabulary),
+                     load_frozen(text.model, text.source, placement));
+}
+
 std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                                              const std::vector<std::string>& prompts,
                                              const std::string& weights_hash,
@@ -163,7 +173,6 @@ std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                                              Log& log) {
   const std::string& path = recipe.options.model.components.tokenizer;
   auto tokenizer = std::make_unique<Tokenizer>(path);
-  const FrozenPart text = text_part(recipe, tokenizer->vocabulary_size());
   const Umt5Config config = text_config(recipe.options.model.preset, tokenizer->vocabulary_size());
   require<DataError>(tokenizer->vocabulary_size() <= config.vocab,
                      "joining {} and the text encoder: the tokenizer has {} pieces, the encoder {} "
@@ -178,8 +187,8 @@ std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
                          .width = config.dim},
       *tokenizer, log);
   if (!cache->missing(prompts).empty()) {
-    say_loading(text, log);
-    const Umt5Encoder encoder(config, load_frozen(text.model, text.source, placement));
+    const Umt5Encoder encoder =
+        load_text_encoder(recipe, tokenizer->vocabulary_size(), placement, log);
     cache->fill(prompts, [&](const std::vector<std::vector<std::int64_t>>& ids) {
       return encode_ids(encoder, placement.device, ids);
     });

@@ -14,6 +14,8 @@
 
 namespace wam {
 
+class Umt5Encoder;
+
 // One frozen network as the recipe asks for it: what its file must hold, where it is, and the name
 // that a DreamZero folder gives its tensors.
 struct FrozenPart {
@@ -37,6 +39,12 @@ std::int64_t vae_dim(ModelPreset preset);
 std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
                                               const FrozenPlacement& placement,
                                               Log& log);
+
+// The text encoder on the device. Training has it only while it embeds prompts.
+Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
+                              std::int64_t vocabulary,
+                              const FrozenPlacement& placement,
+                              Log& log);
 
 // Embeddings of all prompts: from the cache, the missing ones computed by the text encoder, which
 // is loaded only then and released after. `weights_hash`: frozen_fingerprint of the text encoder,

@@ -11,6 +11,7 @@
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_identity.h"
 #include "apps/wamtrain/run_start.h"
+#include "apps/wamtrain/training_parts.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
@@ -91,27 +92,13 @@ class Run {
     const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
     text_ = prepare_text(recipe_, prompts(), hash_of("text_encoder"), placement, log_);
     encoders_ = load_encoders(recipe_, placement, log_);
-    model_ = std::make_unique<WamModel>(
-        WamModel::Options{.config = recipe_.model.config,
-                          .compute_type = compute_type(recipe_),
-                          .device = device_,
-                          .recompute = recipe_.options.memory.plan(),
-                          .graphs = uses_graphs(recipe_, device_),
-                          .deterministic = recipe_.options.precision.deterministic},
-        *encoders_);
+    model_ = make_model(recipe_, device_, *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
     say_memory(plan_memory(recipe_), device_, log_);
     sharding_ = make_sharding(recipe_.options.parallel.strategy, model_->units(),
                               {.device = device_, .compute_type = compute_type(recipe_)});
-    const TrainSection& train = recipe_.train.options;
-    optimizer_ = std::make_unique<AdamW>(*sharding_,
-                                         AdamWOptions{.beta1 = train.betas[0],
-                                                      .beta2 = train.betas[1],
-                                                      .epsilon = train.epsilon,
-                                                      .weight_decay = train.weight_decay,
-                                                      .clip_norm = train.clip_norm},
-                                         uses_graphs(recipe_, device_));
+    optimizer_ = make_optimizer(recipe_, device_, *sharding_);
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
                                 .keep = recipe_.options.checkpoint.keep},
@@ -196,19 +183,10 @@ class Run {
   }
 
   void open_stream() {
-    const TrainSection& train = recipe_.train.options;
-    const DataSection& data = recipe_.options.data;
     order_.emplace(data_.splits.training->member_sizes(), data_.splits.training->member_weights(),
                    recipe_.options.run.seed);
-    LoaderOptions options;
-    options.plan.global_batch = static_cast<std::uint64_t>(train.global_batch);
-    options.plan.micro_batch = train.micro_batch;
-    options.plan.start = samples_seen_;
-    options.plan.repeat_batch = data.repeat_batch;
-    options.workers = recipe_.data.workers;
-    options.prefetch = data.prefetch;
-    options.memory = device_.is_cuda() ? HostMemory::kPinned : HostMemory::kPageable;
-    loader_ = std::make_unique<Loader>(*data_.splits.training, *order_, *text_, options);
+    loader_ = std::make_unique<Loader>(*data_.splits.training, *order_, *text_,
+                                       loader_options(recipe_, device_, samples_seen_));
     if (recipe_.options.validate.every == 0) return;
     const ValidateSection& validate = recipe_.options.validate;
     validator_.emplace(
@@ -216,7 +194,7 @@ class Run {
         [this](const std::vector<Sample>& samples) { return collate(samples, *text_); },
         ValidationOptions{.windows = validate.windows,
                           .sampling_steps = validate.sampling_steps,
-                          .micro_batch = train.micro_batch,
+                          .micro_batch = recipe_.train.options.micro_batch,
                           .seed = recipe_.options.run.seed,
                           .shuffled = validate.shuffled});
   }
@@ -233,19 +211,8 @@ class Run {
                           .stop = stop_,
                           .validator = validator_ ? &*validator_ : nullptr,
                           .save = [this](std::int64_t step) { save(step); }};
-    LoopOptions options;
-    options.steps = recipe_.train.options.steps;
-    options.global_batch = recipe_.train.options.global_batch;
-    options.log_every = recipe_.options.log.every;
-    options.checkpoint_every = recipe_.options.checkpoint.every;
-    options.checkpoint_at_end = recipe_.options.checkpoint.at_end;
-    options.validate_every = recipe_.options.validate.every;
-    options.max_nonfinite = recipe_.train.options.max_nonfinite;
-    options.reads_late = device_.is_cuda();
-    options.seed = recipe_.options.run.seed;
-    options.run_folder = recipe_.options.run.dir;
+    LoopOptions options = loop_options(recipe_, device_);
     options.resumed = resumed_;
-    options.schedule = recipe_.train.make_schedule();
     if (first_step_ >= options.steps && resumed_) {
       log_.info(
           fmt::format("step {} of {} is done already: nothing left to train. To go on, raise "

@@ -1,7 +1,10 @@
 #include "apps/wamtrain/bench/bench.h"
 
 #include "apps/wamtrain/bench/context.h"
+#include "apps/wamtrain/bench/encoders_bench.h"
 #include "apps/wamtrain/bench/model_bench.h"
+#include "apps/wamtrain/bench/optimizer_bench.h"
+#include "apps/wamtrain/bench/steps_bench.h"
 #include "apps/wamtrain/run_device.h"
 #include "core/base/errors.h"
 #include "core/cuda/device.h"
@@ -20,8 +23,16 @@ BenchResult run_one(const BenchContext& context) {
   switch (context.options.what) {
     case BenchWhat::kModel:
       return bench_model(context);
-    default:
-      break;
+    case BenchWhat::kEncoders:
+      return bench_encoders(context);
+    case BenchWhat::kOptimizer:
+      return bench_optimizer(context);
+    case BenchWhat::kStep:
+      return bench_step(context);
+    case BenchWhat::kLoop:
+      return bench_loop(context);
+    case BenchWhat::kData:
+      return bench_data(context);
   }
   throw InvariantError("an unknown benchmark");
 }

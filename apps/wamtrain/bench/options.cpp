@@ -49,7 +49,7 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   };
   using enum BenchWhat;
   refuse(o.text_rows.has_value(), "--text-rows", {kModel, kStep, kEncoders});
-  refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep});
+  refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
   refuse(!o.profile.empty(), "--profile", {kModel, kEncoders, kStep, kOptimizer, kLoop});
@@ -100,12 +100,20 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
   static const std::vector<std::string> kModel{
       "samples_s", "ms",         "best_ms",    "forward_ms", "backward_ms", "host_ms",
       "launches",  "idle_share", "peak_bytes", "plan_bytes", "plan_error"};
-  static const std::vector<std::string> kEncoders{"ms", "first_frame_ms", "image_ms", "text_ms",
-                                                  "peak_bytes"};
+  static const std::vector<std::string> kEncoders{"ms",
+                                                  "first_frame_ms",
+                                                  "image_ms",
+                                                  "text_ms",
+                                                  "peak_bytes",
+                                                  "first_frame_peak_bytes",
+                                                  "image_peak_bytes",
+                                                  "text_peak_bytes",
+                                                  "launches",
+                                                  "idle_share"};
   static const std::vector<std::string> kSteps{"samples_s",  "ms",         "data_share",
                                                "idle_share", "peak_bytes", "launches"};
-  static const std::vector<std::string> kOptimizer{"tb_s", "ms", "host_ms", "update_tb_s",
-                                                   "peak_bytes"};
+  static const std::vector<std::string> kOptimizer{
+      "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
   static const std::vector<std::string> kData{"samples_s", "ms"};
   switch (what) {
     case BenchWhat::kModel:

@@ -87,6 +87,52 @@ TEST_CASE("bench: a rank of a full shard needs less memory") {
   CHECK(planned({"--assume-world", "4"}) < planned({}));
 }
 
+TEST_CASE("bench: every part of a run is timed, and none leaves a run behind") {
+  const Workplace place;
+  place.write_recipe();
+  struct Part {
+    std::vector<std::string> arguments;
+    std::vector<std::string> figures;
+  };
+  const Part parts[] = {
+      {{"encoders", "--clips", "2", "--encoder", "vae"}, {"ms", "peak_bytes"}},
+      {{"encoders", "--text-rows", "9"}, {"ms", "image_ms", "text_ms"}},
+      {{"encoders", "--set", "model.preset=tiny-14b", "--encoder", "vae"}, {"first_frame_ms"}},
+      {{"optimizer"}, {"tb_s", "ms", "host_ms"}},
+      {{"step", "--assume-world", "2", "--text-rows", "9"}, {"samples_s", "ms", "data_share"}},
+      {{"data"}, {"samples_s", "ms"}},
+      {{"loop", "--profile", "trace.json"}, {"samples_s", "ms", "peak_bytes"}}};
+
+  for (const Part& part : parts) {
+    std::vector<std::string> arguments{"--json", "--set", "data.text_cache=text", "--what"};
+    arguments.insert(arguments.end(), part.arguments.begin(), part.arguments.end());
+    const auto done = bench(place, arguments);
+    INFO(part.arguments.front() << " " << done.err);
+    REQUIRE(done.exit_code == 0);
+    const auto json = nlohmann::json::parse(done.out);
+    for (const auto& figure : part.figures) {
+      INFO(figure);
+      REQUIRE(json["figures"].contains(figure));
+      CHECK(json["figures"][figure]["value"].get<double>() >= 0);
+    }
+    CHECK(json.dump().find("not finite") == std::string::npos);
+  }
+  CHECK(std::filesystem::exists(place.path() / "trace.json"));
+  CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("bench: the loop wants a dataset") {
+  const Workplace place;
+  place.write_recipe("path: data", "path: none");
+
+  for (const char* what : {"data", "loop"}) {
+    const auto done = bench(place, {"--what", what});
+    CHECK(done.exit_code == 2);
+    CHECK_THAT(done.err, Contains("none"));
+  }
+  CHECK(bench(place, {"--what", "optimizer"}).exit_code == 0);
+}
+
 TEST_CASE("bench: what does not go together is refused before anything runs") {
   const Workplace place;
   place.write_recipe();

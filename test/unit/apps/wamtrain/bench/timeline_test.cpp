@@ -70,6 +70,5 @@ TEST_CASE("timeline: a name for people has no arguments") {
   CHECK(wam::readable_kernel("void wam::(anonymous namespace)::add_gated<float, 2>(GatedForward, "
                              "RunWork)") == "add_gated<float, 2>");
   CHECK(wam::readable_kernel("void f<(wam::Element)1>(int)") == "f<(Element)1>");
-  CHECK(wam::readable_kernel("Memcpy DtoD (Device -> Device)") ==
-        "Memcpy DtoD (Device -> Device)");
+  CHECK(wam::readable_kernel("Memcpy DtoD (Device -> Device)") == "Memcpy DtoD (Device -> Device)");
 }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace wam {
+
+// What a benchmark reads of a line of metrics.jsonl.
+struct StepLine {
+  double step_s = 0;
+  double data_wait_s = 0;
+  bool skipped = false;
+};
+// Errors: DataError naming the file.
+std::vector<StepLine> read_step_lines(const std::filesystem::path& metrics);
+
+// A file in the system's folder for such, gone with the object.
+class ScratchFile {
+ public:
+  ScratchFile();
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  ScratchFile(ScratchFile&&) = delete;
+  ScratchFile& operator=(ScratchFile&&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace wam

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "apps/wamtrain/bench/context.h"
+
+namespace wam {
+
+// Whole training steps through the loop that training runs, with encoders and optimizer state: on
+// one synthetic batch (`step`), or on the recipe's datasets (`loop`). Nothing is saved but the
+// cache of text embeddings.
+BenchResult bench_step(const BenchContext& context);
+BenchResult bench_loop(const BenchContext& context);
+// The loader alone, from disk to batches in host memory.
+BenchResult bench_data(const BenchContext& context);
+
+}  // namespace wam

@@ -1,0 +1,64 @@
+#include "apps/wamtrain/training_parts.h"
+
+#include "apps/wamtrain/run_device.h"
+
+namespace wam {
+
+std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
+                                     c10::Device device,
+                                     FrozenEncoders& encoders) {
+  return std::make_unique<WamModel>(
+      WamModel::Options{.config = recipe.model.config,
+                        .compute_type = compute_type(recipe),
+                        .device = device,
+                        .recompute = recipe.options.memory.plan(),
+                        .graphs = uses_graphs(recipe, device),
+                        .deterministic = recipe.options.precision.deterministic},
+      encoders);
+}
+
+std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
+                                      c10::Device device,
+                                      Sharding& units) {
+  const TrainSection& train = recipe.train.options;
+  return std::make_unique<AdamW>(units,
+                                 AdamWOptions{.beta1 = train.betas[0],
+                                              .beta2 = train.betas[1],
+                                              .epsilon = train.epsilon,
+                                              .weight_decay = train.weight_decay,
+                                              .clip_norm = train.clip_norm},
+                                 uses_graphs(recipe, device));
+}
+
+LoaderOptions loader_options(const ResolvedRecipe& recipe,
+                             c10::Device device,
+                             std::uint64_t first_sample) {
+  const TrainSection& train = recipe.train.options;
+  LoaderOptions options;
+  options.plan.global_batch = static_cast<std::uint64_t>(train.global_batch);
+  options.plan.micro_batch = train.micro_batch;
+  options.plan.start = first_sample;
+  options.plan.repeat_batch = recipe.options.data.repeat_batch;
+  options.workers = recipe.data.workers;
+  options.prefetch = recipe.options.data.prefetch;
+  options.memory = device.is_cuda() ? HostMemory::kPinned : HostMemory::kPageable;
+  return options;
+}
+
+LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device) {
+  LoopOptions options;
+  options.steps = recipe.train.options.steps;
+  options.global_batch = recipe.train.options.global_batch;
+  options.log_every = recipe.options.log.every;
+  options.checkpoint_every = recipe.options.checkpoint.every;
+  options.checkpoint_at_end = recipe.options.checkpoint.at_end;
+  options.validate_every = recipe.options.validate.every;
+  options.max_nonfinite = recipe.train.options.max_nonfinite;
+  options.reads_late = device.is_cuda();
+  options.seed = recipe.options.run.seed;
+  options.run_folder = recipe.options.run.dir;
+  options.schedule = recipe.train.make_schedule();
+  return options;
+}
+
+}  // namespace wam

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <c10/core/Device.h>
+
+#include "apps/wamtrain/recipe.h"
+#include "core/train/loop.h"
+#include "core/train/optimizer.h"
+#include "core/train/sharding.h"
+#include "data/loader/loader.h"
+#include "models/wam/frozen_encoders.h"
+#include "models/wam/wam_model.h"
+
+// Parts of a training run on a device, as the recipe asks for them: what training runs is what
+// benchmarks time.
+
+namespace wam {
+
+// `encoders` must outlive the model.
+std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
+                                     c10::Device device,
+                                     FrozenEncoders& encoders);
+// `units` must outlive the optimizer, and their buffers stay where they are.
+std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
+                                      c10::Device device,
+                                      Sharding& units);
+// From the sample of that ordinal on.
+LoaderOptions loader_options(const ResolvedRecipe& recipe,
+                             c10::Device device,
+                             std::uint64_t first_sample);
+LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device);
+
+}  // namespace wam
