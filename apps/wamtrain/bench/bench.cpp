@@ -49,7 +49,8 @@ BenchResult run_bench(const ResolvedRecipe& recipe,
                   .cpu_threads = static_cast<int>(recipe.threads),
                   .deterministic = recipe.options.precision.deterministic});
   origin.card = describe_device(device);
-  if (options.ceiling_seconds > 0) {
+  // The loader has nothing to do with the card.
+  if (options.ceiling_seconds > 0 && options.what != BenchWhat::kData) {
     log.info("measuring what the device can do");
     origin.ceilings = measure_ceilings(device, options.ceiling_seconds);
   }

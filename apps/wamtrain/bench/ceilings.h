@@ -13,7 +13,7 @@ struct Ceilings {
 };
 
 // Runs matrix products for `seconds`, then copies for a tenth of it (at most one second). Rates are
-// those of the whole time. On the CPU the sizes are small. Leaves no memory behind.
+// those of the whole time. On the CPU the sizes are small.
 Ceilings measure_ceilings(c10::Device device, double seconds);
 
 // `value` of the ceiling; empty where none was measured.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "apps/wamtrain/bench/model_work.h"
 #include "apps/wamtrain/bench/profiler.h"
@@ -145,6 +146,7 @@ class ModelBench {
   // What each class of kernels achieves.
   void add_rates(BenchResult& out) const {
     const ModelWork work = this->work();
+    double memory_bound_ms = 0;
     const auto rate = [](double amount, double ms) { return 1e-9 * amount / ms; };
     for (Phase& phase : out.phases) {
       const auto is = [&](KernelClass kind) { return phase.name == name_of(kind); };
@@ -154,17 +156,28 @@ class ModelBench {
       for (const auto& [kind, bytes] : work.bytes) {
         if (is(kind)) phase.tb_s = rate(bytes, phase.ms);
       }
+      if (!phase.tflops) memory_bound_ms += phase.ms;
     }
+    if (out.phases.empty()) return;
+    out.figures.push_back({"memory_share",
+                           "all kernels but products, attention",
+                           memory_bound_ms / out.step_ms,
+                           "share",
+                           {}});
   }
 
   void add_passes(BenchResult& out, const CallTimes& forward, const CallTimes& step) const {
-    const double flops = 1e-9 * work().flops / 3;
+    const double gigaflop = 1e-9 * work().flops / 3;  // of the forward
     const double forward_ms = 1e3 * forward.median_s;
     const double backward_ms = std::max(0.0, 1e3 * step.median_s - forward_ms);
     out.figures.push_back({"forward_ms", "forward alone", forward_ms, "ms", {}});
     out.figures.push_back({"backward_ms", "backward (the rest)", backward_ms, "ms", {}});
-    out.phases.insert(out.phases.begin(), {{"forward", forward_ms, flops / forward_ms, {}},
-                                           {"backward", backward_ms, 2 * flops / backward_ms, {}}});
+    const auto rate = [](double work, double ms) {
+      return ms > 0 ? std::optional(work / ms) : std::nullopt;
+    };
+    out.phases.insert(out.phases.begin(),
+                      {{"forward", forward_ms, rate(gigaflop, forward_ms), {}},
+                       {"backward", backward_ms, rate(2 * gigaflop, backward_ms), {}}});
   }
 
   const BenchContext& context_;

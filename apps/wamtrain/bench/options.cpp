@@ -30,7 +30,8 @@ std::string implied_figure(const std::string& id, BenchWhat what) {
 
 // Figures that only the profiler knows.
 bool is_profiled(const std::string& figure) {
-  return figure == "launches" || figure == "idle_share" || figure == "update_tb_s";
+  return figure == "launches" || figure == "idle_share" || figure == "update_tb_s" ||
+         figure == "memory_share";
 }
 
 bool one_of(BenchWhat what, std::initializer_list<BenchWhat> all) {

@@ -37,6 +37,22 @@ std::string settings_text(const BenchResult& result) {
   return out;
 }
 
+// The same, as lines of a terminal.
+std::string settings_lines(const BenchResult& result) {
+  constexpr std::size_t kColumns = 96;
+  std::string out;
+  std::string line;
+  for (const auto& [name, value] : result.settings) {
+    const std::string setting = name + " " + value;
+    if (!line.empty() && line.size() + 2 + setting.size() > kColumns) {
+      out += fmt::format("  {},\n", line);
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + setting;
+  }
+  return out + fmt::format("  {}\n", line);
+}
+
 std::string cell(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "";
 }
@@ -134,8 +150,8 @@ const Figure& BenchResult::figure(const std::string& name) const {
 }
 
 std::string bench_text(const BenchResult& result, const BenchOrigin& origin) {
-  std::string out = fmt::format("{} on {}\n{}\n  {}\n\n", origin.program, origin.card, result.title,
-                                settings_text(result));
+  std::string out = fmt::format("{} on {}\n{}\n{}\n", origin.program, origin.card, result.title,
+                                settings_lines(result));
   for (const Figure& f : result.figures) {
     const std::string of_card =
         f.ratio ? fmt::format("   {:.3f} of the card's own rate", *f.ratio) : "";
