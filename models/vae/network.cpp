@@ -32,7 +32,9 @@ ChannelTerms run_step(const VaeContext& vae,
 at::Tensor down_shortcut(const VaeContext& vae, const VaeLevel& level, const at::Tensor& x_BCTHW) {
   if (!level.resampled_in_space) return x_BCTHW;
   const at::Tensor pooled = pool_space(x_BCTHW);
-  return level.resampled_in_time ? frame_pairs_to_channels(pooled, vae.format) : pooled;
+  // Pooling leaves the layout of a single frame to chance.
+  return level.resampled_in_time ? frame_pairs_to_channels(pooled, vae.format)
+                                 : pooled.contiguous(vae.format);
 }
 
 // The repeating shortcut of a Wan2.2 decoder level: channel o*G + g repeats to fill output channel
