@@ -75,6 +75,16 @@ class AllocatesTo {
 
 }  // namespace
 
+// A pool serves the stream of its graphs alone.
+struct LongLivedMemory::Impl {
+  explicit Impl(c10::Device device) : guard(c10::cuda::getDefaultCUDAStream(device.index())) {}
+  c10::cuda::CUDAStreamGuard guard;
+};
+
+LongLivedMemory::LongLivedMemory(c10::Device device)
+    : impl_(device.is_cuda() ? std::make_unique<Impl>(device) : nullptr) {}
+LongLivedMemory::~LongLivedMemory() = default;
+
 struct GraphPool::Impl {
   explicit Impl(c10::Device on)
       : device(on), stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())) {}

@@ -29,6 +29,23 @@ class GraphPool {
   std::unique_ptr<Impl> impl_;
 };
 
+// While it lives, what this thread allocates is outside of every graph's pool: for tables that are
+// made in a warm-up and read at every replay, where the replay of another graph would overwrite
+// them. They are filled before it ends (a copy from ordinary host memory waits).
+class LongLivedMemory {
+ public:
+  explicit LongLivedMemory(c10::Device device);
+  ~LongLivedMemory();
+  LongLivedMemory(const LongLivedMemory&) = delete;
+  LongLivedMemory& operator=(const LongLivedMemory&) = delete;
+  LongLivedMemory(LongLivedMemory&&) = delete;
+  LongLivedMemory& operator=(LongLivedMemory&&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;  // none on the CPU
+};
+
 // Device work that is recorded once and replayed with one call.
 //
 // Stream:   recorded on the pool's stream, replayed on LibTorch's current one.

@@ -3,8 +3,12 @@
 
 namespace wam {
 
+struct LongLivedMemory::Impl {};
 struct GraphPool::Impl {};
 struct DeviceGraph::Impl {};
+
+LongLivedMemory::LongLivedMemory(c10::Device /*device*/) {}
+LongLivedMemory::~LongLivedMemory() = default;
 
 GraphPool::GraphPool(c10::Device /*device*/) {
   throw InvariantError("a CUDA graph in a build without GPU support");

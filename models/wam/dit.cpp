@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
+#include "core/cuda/graph.h"
 #include "core/ops/parameter.h"
 #include "models/wam/block_node.h"
 
@@ -113,6 +114,7 @@ const Dit::Plans& Dit::plans_for(const DitInput& in) {
       return plans;
     }
   }
+  const LongLivedMemory outlives_a_warm_up(device);
   const auto wide = at::TensorOptions(device).dtype(accumulate_type(type));
   const at::Tensor rotary = rotary_table(layout, config_.head_width()).to(wide.dtype()).to(device);
   const at::Tensor bias = text_key_bias(text_rows, config_.text_length, wide);

@@ -9,6 +9,7 @@
 #include <cudnn_frontend.h>
 
 #include "core/base/errors.h"
+#include "core/cuda/graph.h"
 
 namespace wam {
 namespace {
@@ -153,6 +154,7 @@ class Describer {
             std::unordered_map<std::int64_t, at::Tensor>& tables)
       : graph_(graph), p_(problem) {
     if (p_.sequences.empty()) return;
+    const LongLivedMemory outlives_a_warm_up(p_.q_BLNK.device());
     tables[kQueryCounts] = counts(p_, &AttentionSequence::queries);
     tables[kKeyCounts] = counts(p_, &AttentionSequence::keys);
     for (const Operand& o : operands(p_)) {
