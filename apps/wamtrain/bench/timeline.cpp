@@ -19,6 +19,8 @@ constexpr Mark kMarks[] = {
     {"attention", KernelClass::kAttention},
     {"dot_do_o", KernelClass::kAttention},
     {"convert_dq", KernelClass::kAttention},
+    {"matmul_dq", KernelClass::kAttention},  // cuDNN's deterministic sum of the parts of dq
+    {"qkv_tma_setup", KernelClass::kAttention},
     {"normalise_runs", KernelClass::kNorm},
     {"position_per_lanes", KernelClass::kNorm},
     {"layer_norm", KernelClass::kNorm},

@@ -40,6 +40,7 @@ struct AdamWUpdateArguments {
   bool zero_gradient;
 };
 // adamw_update; arrays are aligned to 16 bytes. No elements: a no-op.
+// Speed: H200, 5.6 G parameters: 41 ms at 30 bytes each (4.1 TB/s).
 // Stream: ordered on `stream`, does not wait. Errors: DeviceError when the launch is refused.
 void adamw_update_cuda(const AdamWUpdateArguments& arguments, KernelStream stream);
 

@@ -9,6 +9,8 @@ namespace wam {
 
 // Contiguous tensors of `numel` elements, a positive multiple of kVectorElements; addresses are
 // multiples of 16 bytes. Ordered on `stream`, does not wait.
+// Speed: H200, bf16, 8,000 x 14,336: forward 112 us (4.1 TB/s; ATen's 126), backward with its
+// column sums 174 (ATen: 169 without them).
 void launch_tanh_gelu_forward(
     void* y, const void* x, std::int64_t numel, Element element, KernelStream stream);
 
