@@ -43,7 +43,7 @@ resume_check() {
   kill -KILL "$pid" 2>/dev/null || true
   wait "$pid" 2>/dev/null || true
   wamtrain train "$@" --set "run.dir=$work/$name-killed" >"$work/log" 2>&1 || { tail -5 "$work/log"; return 1; }
-  grep -h 'resuming' "$work/log" || true
+  grep -h 'resuming' "$work/log" || { echo "$name: the run was not killed before its end"; return 1; }
   local last
   last=$(cat "$work/$name-straight/checkpoints/latest")
   cmp "$work/$name-straight/checkpoints/$last/shard_00000_of_00001.safetensors" \

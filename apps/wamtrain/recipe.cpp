@@ -26,7 +26,14 @@ void check_run(const Recipe& recipe, Problems& problems) {
 
 // Sizes that kernels cannot take, where the run may be on a GPU.
 void check_device(const Recipe& recipe, const WamConfig& model, Problems& problems) {
-  if (recipe.run.device == DeviceChoice::kCpu) return;
+  if (recipe.run.device == DeviceChoice::kCpu) {
+    if (recipe.run.graphs == GraphChoice::kOn) {
+      problems.add("run.graphs",
+                   "on, but run.device is cpu, which has no CUDA graphs. Fix: leave it "
+                   "at auto.");
+    }
+    return;
+  }
   if (const auto problem = kernel_size_problem(model)) {
     problems.add("model", fmt::format("{}. Fix: change model.width, model.heads or "
                                       "model.feed_forward, or set run.device to cpu.",

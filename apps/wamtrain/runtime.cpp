@@ -85,6 +85,8 @@ class Run {
                     .cpu_threads = static_cast<int>(recipe_.threads),
                     .deterministic = recipe_.options.precision.deterministic});
     log_.info("device: " + describe_device(device_));
+    if (uses_graphs(recipe_, device_))
+      log_.info("CUDA graphs: a replay a micro-step and an update");
     if (device_.is_cpu() && cuda_version() != "none" &&
         recipe_.options.run.device == DeviceChoice::kAuto) {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
@@ -243,8 +245,8 @@ class Run {
   std::string facts_;  // what an export will need, for every checkpoint
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;
+  std::unique_ptr<Sharding> sharding_;  // outlives the model, whose graphs hold its addresses
   std::unique_ptr<WamModel> model_;
-  std::unique_ptr<Sharding> sharding_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<CheckpointWriter> writer_;

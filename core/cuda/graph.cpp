@@ -1,6 +1,6 @@
 #include "core/cuda/graph.h"
 
-#include <atomic>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -8,6 +8,7 @@
 #include <ATen/cuda/CUDAGraph.h>
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <cuda_runtime_api.h>
 
@@ -18,25 +19,35 @@ namespace {
 
 constexpr int kWarmUps = 2;
 
-// The operation that LibTorch started last, on any thread: the one that a failed recording names.
-// LibTorch's observers are plain functions, so there is no other place for it.
-std::atomic<const char*> last_operation{nullptr};
+// The operation that LibTorch started last on a stream that records: the one that a failed
+// recording names. LibTorch's observers are plain functions, so there is no other place for it.
+std::mutex last_operation_mutex;
+std::string last_operation;
 
 std::unique_ptr<at::ObserverContext> note_operation(const at::RecordFunction& function) {
-  last_operation = function.name();
+  if (c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None) {
+    const std::lock_guard lock(last_operation_mutex);
+    last_operation = function.name();
+  }
   return nullptr;
 }
 
 class OperationWatch {
  public:
   OperationWatch() : handle_(at::addGlobalCallback(at::RecordFunctionCallback(&note_operation))) {
-    last_operation = nullptr;
+    const std::lock_guard lock(last_operation_mutex);
+    last_operation = "its first operation";
   }
   ~OperationWatch() { at::removeCallback(handle_); }
   OperationWatch(const OperationWatch&) = delete;
   OperationWatch& operator=(const OperationWatch&) = delete;
   OperationWatch(OperationWatch&&) = delete;
   OperationWatch& operator=(OperationWatch&&) = delete;
+
+  [[nodiscard]] static std::string last() {
+    const std::lock_guard lock(last_operation_mutex);
+    return last_operation;
+  }
 
  private:
   at::CallbackHandle handle_;
@@ -75,7 +86,7 @@ class AllocatesTo {
 
 }  // namespace
 
-// A pool serves the stream of its graphs alone.
+// A pool serves the stream of its graphs alone, so the default stream's memory is outside of it.
 struct LongLivedMemory::Impl {
   explicit Impl(c10::Device device) : guard(c10::cuda::getDefaultCUDAStream(device.index())) {}
   c10::cuda::CUDAStreamGuard guard;
@@ -120,7 +131,7 @@ struct DeviceGraph::Impl {
   at::cuda::MempoolId_t memory;
   at::cuda::CUDAGraph graph;
 
-  // Takes its memory from the graph's own pool, which needs as much again when it records.
+  // Takes its memory from the graph's own pool: the recording that follows uses the same again.
   void warm_up(const std::function<void()>& work) const {
     const AllocatesTo guard(pool.device.index(), memory, pool.stream);
     for (int i = 0; i < kWarmUps; ++i) work();
@@ -134,14 +145,16 @@ struct DeviceGraph::Impl {
       graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
       work();
       graph.capture_end();
+    } catch (const c10::OutOfMemoryError&) {
+      abandon(pool.stream);
+      throw;
     } catch (const std::exception& error) {
-      const char* operation = last_operation;
+      const std::string operation = OperationWatch::last();
       abandon(pool.stream);
       throw DeviceError(fmt::format(
           "recording {} as a CUDA graph: {} cannot be recorded: {}. Fix: set run.graphs=off, and "
           "report this.",
-          what, operation == nullptr ? "its first operation" : operation,
-          first_line(error.what())));
+          what, operation, first_line(error.what())));
     }
   }
 

@@ -7,8 +7,8 @@
 
 namespace wam {
 
-// Where graphs are recorded: one side stream and one pool of memory, shared by all graphs of a
-// model (D18), so that a second shape costs memory only where it needs more than the first.
+// Where graphs are recorded: one side stream and one pool of memory, shared by all graphs of an
+// owner (D18), so that a second shape costs memory only where it needs more than the first.
 //
 // Graphs of one pool are replayed one after the other, and none leaves a value in the pool that is
 // read after its replay: results are copied to tensors that were allocated outside.

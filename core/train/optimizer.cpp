@@ -63,6 +63,8 @@ AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays)
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].square_sums = result_.tensor_square_sums.slice(0, first[i], first[i + 1]);
   }
+  // The updates that warm a recording up change nothing, but they would zero the gradients.
+  invariant(!replays || !options.zero_gradients, "a replayed update that zeroes gradients");
   if (replays) pool_.emplace(device);
 }
 

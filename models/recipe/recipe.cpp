@@ -121,11 +121,18 @@ ResolvedModel resolve(const ModelSection& section, Problems& problems) {
 }
 
 void check(const MemorySection& section, std::int64_t layers, Problems& problems) {
-  if (section.first_blocks > layers) {
+  if (section.first_blocks > 0 && section.first_blocks >= layers) {
     problems.add("memory.first_blocks",
-                 fmt::format("{} blocks, but the transformer has {}. Fix: set memory.recompute for "
+                 fmt::format("{} blocks, and the transformer has {}. Fix: set memory.recompute for "
                              "all of them, or a smaller number.",
                              section.first_blocks, layers));
+  }
+  if (section.first_blocks > 0 && section.first_recompute == section.recompute) {
+    problems.add(
+        "memory.first_blocks",
+        fmt::format("the first blocks would follow {}, as all others do. Fix: remove it, or "
+                    "give memory.recompute and memory.first_recompute different policies.",
+                    name_of(section.recompute)));
   }
   if (section.first_recompute != RecomputePolicy::kFull && section.first_blocks == 0) {
     problems.add("memory.first_recompute",

@@ -1,6 +1,7 @@
 #include "models/wam/attention_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <ATen/ops/empty.h>
 
@@ -75,6 +76,15 @@ void backward_call_by_call(const GroupAttention& group,
                        {tokens_of(of_slots.dq_BLNK, own), tokens_of(of_slots.dk_BMNK, keys),
                         tokens_of(of_slots.dv_BMNK, keys)});
   }
+}
+
+// Whether one call can serve: cuDNN's tables of first elements are 32 bits wide.
+bool fits_one_call(const GroupAttention& group,
+                   const AttentionOptions& options,
+                   const at::Tensor& k_BLNK) {
+  const std::int64_t elements =
+      k_BLNK.size(0) * group.keys.slots() * k_BLNK.size(2) * k_BLNK.size(3);
+  return options.engine != nullptr && elements <= std::numeric_limits<std::int32_t>::max();
 }
 
 AttentionCall clean_block(const TokenLayout& layout,
@@ -168,7 +178,7 @@ at::Tensor group_attention_forward(const GroupAttention& group,
   at::Tensor lse_BSNL = at::empty({q_BLNK.size(0), static_cast<std::int64_t>(group.calls.size()),
                                    q_BLNK.size(2), group.longest_queries()},
                                   q_BLNK.options().dtype(accumulate_type(q_BLNK.scalar_type())));
-  if (options.engine != nullptr) {
+  if (fits_one_call(group, options, k_BLNK)) {
     options.engine->forward_group(group.sequences, q_BLNK, gather_tokens(k_BLNK, group.keys),
                                   gather_tokens(v_BLNK, group.keys), options, out_BLNK, lse_BSNL);
   } else {
@@ -190,7 +200,8 @@ void group_attention_backward(const GroupAttention& group,
                                            k_BLNK.size(3)};
   const AttentionGradients of_slots{gradients.dq_BLNK, at::empty(slots, k_BLNK.options()),
                                     at::empty(slots, k_BLNK.options())};
-  if (options.engine != nullptr && group.longest_keys() <= kLongestKeysOfGroupBackward) {
+  if (fits_one_call(group, options, k_BLNK) &&
+      group.longest_keys() <= kLongestKeysOfGroupBackward) {
     options.engine->backward_group(
         group.sequences, dout_BLNK, q_BLNK, gather_tokens(k_BLNK, group.keys),
         gather_tokens(v_BLNK, group.keys), out_BLNK, lse_BSNL, options, of_slots);

@@ -21,13 +21,15 @@ std::int64_t num_keys(const AttentionCall& call);
 
 // Who sees whom in training (teacher forcing), as attention calls in token order:
 //
+// clang-format off
 //   clean frame 0   clean frame 0
 //   clean block i   clean frame 0 and the clean blocks up to and including i, of these the last
 //                   `window_frames` frames
 //   noisy frame 0   itself
-//   noisy block i   clean frame 0, clean blocks 0 .. i-1 (no window), itself, its actions, its
-//   state actions i       the same as noisy block i: one call for both state i         itself
-//   alone: its attention output is its own v, no call
+//   noisy block i   clean frame 0, clean blocks 0 .. i-1 (no window), itself, its actions, its state
+//   actions i       the same as noisy block i: one call for both
+//   state i         itself alone: its attention output is its own v, no call
+// clang-format on
 //
 // Source: DreamZero wan_video_dit_action_casual_chunk.py @ ab790c1, _forward_train.
 // Only the calls whose queries lie in `queries` are listed.
@@ -35,7 +37,8 @@ std::vector<AttentionCall> attention_plan(const TokenLayout& layout,
                                           std::int64_t window_frames,
                                           const TokenRange& queries);
 
-// The calls of a plan and the tables that bring their keys together.
+// The calls of a plan and the tables that bring their keys together. All of it is in the order of
+// the calls: sequence i is call i, and its keys follow those of the calls before it.
 struct GroupAttention {
   std::vector<AttentionCall> calls;
   TokenRange queries;   // of all calls: q holds these tokens

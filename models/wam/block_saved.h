@@ -20,7 +20,8 @@ struct ContextSaved {
   at::Tensor out, lse;
 };
 
-// Every intermediate value that a block's backward reads, in the order of the forward.
+// Every intermediate value that a block's backward reads, or builds others from, in the order of
+// the forward.
 struct BlockSaved {
   // self attention
   NormStatistics norm1;

@@ -103,6 +103,12 @@ void check(const WamConfig& c) {
                     "both even.",
                     c.width, c.frequency_width));
   }
+  if (c.width % kVectorElements != 0) {
+    problems.push_back(
+        fmt::format("model: width {} is no multiple of {}: the weights of q, k and v would not lie "
+                    "together for their one product. Fix: width = heads * 128, for example.",
+                    c.width, kVectorElements));
+  }
   if (c.tokens_per_frame() < 1) {
     problems.push_back(fmt::format(
         "model: a target of {}x{} pixels gives {}x{} patches at VAE stride {}. Fix: at least {} "

@@ -122,16 +122,16 @@ BlockBytes block_bytes(const WamConfig& c,
                        RecomputePolicy policy,
                        BlockPlace place) {
   const BlockExtents extents = block_extents(c, shape, place);
-  const auto total = [&](RecomputePolicy of) {
-    std::int64_t sum = 0;
-    for (const SavedBytes& tensor : saved_bytes(of, extents)) sum += tensor.bytes;
-    return sum;
-  };
+  const auto kept = saved_bytes(policy, extents);
   BlockBytes out;
   out.input = extents.inputs * extents.width * extents.element_bytes;
-  out.kept = total(policy);
-  // `norms` keeps one tensor that backward does not read: not less than nothing is rebuilt.
-  out.rebuilt = std::max<std::int64_t>(0, total(RecomputePolicy::kNone) - out.kept);
+  for (const SavedBytes& tensor : kept) out.kept += tensor.bytes;
+  for (const SavedBytes& tensor : saved_bytes(RecomputePolicy::kNone, extents)) {
+    const bool is_kept = std::any_of(kept.begin(), kept.end(), [&](const SavedBytes& other) {
+      return other.name == tensor.name;
+    });
+    if (!is_kept) out.rebuilt += tensor.bytes;
+  }
   out.backward = backward_bytes(c, shape, place);
   return out;
 }

@@ -62,11 +62,11 @@ StepGraphs::Entry& StepGraphs::entry_for(const EncodedBatch& batch,
   for (const auto& entry : entries_) {
     if (entry->fits(batch_view, draws_view, &sharding)) return *entry;
   }
-  require<InvariantError>(
-      entries_.size() < kMaxGraphs,
-      "a training step of {} samples and {} text rows would be the {}th shape to "
-      "be recorded as a CUDA graph, more than {}. Fix: set run.graphs=off",
-      batch.latent_BCFYX.size(0), batch.text_BMD.size(1), entries_.size() + 1, kMaxGraphs);
+  require<ConfigError>(entries_.size() < kMaxGraphs,
+                       "a training step of {} samples and {} text rows would be the {}th shape to "
+                       "be recorded as a CUDA graph, more than {}. Fix: set run.graphs=off",
+                       batch.latent_BCFYX.size(0), batch.text_BMD.size(1), entries_.size() + 1,
+                       kMaxGraphs);
   auto entry = std::make_unique<Entry>();
   Entry& e = *entry;
   e.sharding = &sharding;

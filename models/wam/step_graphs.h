@@ -12,11 +12,11 @@ namespace wam {
 // are copied into the graph's own tensors, and the graph is replayed. Gives the same bits as
 // training_step.
 //
-// `dit`, `schedule` and the shardings that are passed must outlive it, and a sharding's buffers
-// must stay where they are.
+// `dit` and `schedule` must outlive it. A sharding that was passed once is known by its address: it
+// and its buffers stay where they are for as long as steps run.
 class StepGraphs {
  public:
-  // More shapes than this would fill the memory with recordings: an error names the shapes.
+  // More shapes than this would fill the memory with recordings: an error says so.
   // 4 numbers of blocks x 4 text lengths, and as many again for a last, smaller micro-batch.
   static constexpr std::size_t kMaxGraphs = 32;
 

@@ -1,5 +1,6 @@
 #include "apps/wamtrain/bench/model_work.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -12,10 +13,11 @@ namespace {
 
 // Rows of the tensors of one block, all samples together.
 struct BlockRows {
-  double tokens = 0;   // that go in
-  double queries = 0;  // of self attention
-  double results = 0;  // that come out
-  double slots = 0;    // keys of all attention calls
+  double tokens = 0;             // that go in
+  double queries = 0;            // of self attention
+  double results = 0;            // that come out
+  double slots = 0;              // keys of all attention calls
+  double gathered_backward = 0;  // of those, copied together before a backward
   double text = 0;
   double image = 0;
 };
@@ -27,9 +29,15 @@ BlockRows rows_of(const WamConfig& c,
   const bool whole = results.count == layout.tokens();
   const TokenRange queries = whole ? layout.queries() : results;
   std::int64_t slots = 0;
+  std::int64_t gathered = 0;
+  std::int64_t longest = 0;
   for (const auto& call : attention_plan(layout, c.window_frames(), queries)) {
-    for (const auto& range : call.keys) slots += range.count;
+    const std::int64_t keys = num_keys(call);
+    slots += keys;
+    if (call.keys.size() > 1) gathered += keys;
+    longest = std::max(longest, keys);
   }
+  if (longest <= kLongestKeysOfGroupBackward) gathered = slots;
   const BlockExtents extents =
       block_extents(c, shape, whole ? BlockPlace::kInner : BlockPlace::kLast);
   const auto of_all = [&](std::int64_t rows) { return static_cast<double>(shape.samples * rows); };
@@ -37,6 +45,7 @@ BlockRows rows_of(const WamConfig& c,
           .queries = of_all(queries.count),
           .results = of_all(results.count),
           .slots = of_all(slots),
+          .gathered_backward = of_all(gathered),
           .text = static_cast<double>(extents.text_tokens),
           .image = static_cast<double>(extents.image_tokens)};
 }
@@ -51,7 +60,7 @@ class Traffic {
 
   void forward() {
     to_attention();
-    gather();
+    gather(r_.slots);
     add(KernelClass::kGatedResidual, 3 * r_.results);
     to_feed_forward();
     gelu_forward();
@@ -62,7 +71,7 @@ class Traffic {
   void rebuild(RecomputePolicy policy) {
     if (policy == RecomputePolicy::kNone) return;
     to_attention();
-    if (policy == RecomputePolicy::kFull) gather();
+    if (policy == RecomputePolicy::kFull) gather(r_.slots);
     if (policy != RecomputePolicy::kAttention) add(KernelClass::kGatedResidual, 3 * r_.results);
     to_feed_forward();
     gelu_forward();
@@ -73,7 +82,7 @@ class Traffic {
     bytes_[KernelClass::kGelu] += 3 * r_.results * wide_row_bytes_;
     add(KernelClass::kNorm, 2 * 4 * r_.results + 4 * r_.tokens);
     add(KernelClass::kQkNorm, 3 * (r_.queries + r_.tokens + r_.results + r_.text + r_.image));
-    gather();
+    gather(r_.gathered_backward);
     add(KernelClass::kGather, 2 * (r_.slots + r_.tokens));
     // Gradients of biases: down, both output projections, cross q; q, k, v; two contexts.
     add(KernelClass::kColumnSum,
@@ -89,7 +98,7 @@ class Traffic {
     add(KernelClass::kQkNorm, 2 * (r_.queries + r_.tokens));
   }
   // Keys and values.
-  void gather() { add(KernelClass::kGather, 2 * 2 * r_.slots); }
+  void gather(double slots) { add(KernelClass::kGather, 2 * 2 * slots); }
   void to_feed_forward() {
     add(KernelClass::kNorm, 2 * 2 * r_.results);
     add(KernelClass::kQkNorm, 2 * (r_.results + r_.text + r_.image));

@@ -100,7 +100,7 @@ template BenchEncoder option_word(std::string_view, const std::string&);
 const std::vector<std::string>& figure_names(BenchWhat what) {
   static const std::vector<std::string> kModel{
       "samples_s", "ms",         "best_ms",    "forward_ms", "backward_ms", "host_ms",
-      "launches",  "idle_share", "peak_bytes", "plan_bytes", "plan_error"};
+      "launches",  "idle_share", "peak_bytes", "plan_bytes", "plan_error",  "memory_share"};
   static const std::vector<std::string> kEncoders{"ms",
                                                   "first_frame_ms",
                                                   "image_ms",

@@ -158,6 +158,27 @@ TEST_CASE("resolve: data needs datasets, each with a path and an embodiment") {
   CHECK(wam::held_back_episodes(0, 15) == 0);
 }
 
+TEST_CASE("resolve: a policy of the first blocks must change something") {
+  const RecipeFile file;
+  CHECK_THAT(file.error({"memory.recompute=full", "memory.first_blocks=1"}),
+             Catch::Contains("memory.first_blocks: the first blocks would follow full"));
+  CHECK_THAT(file.error({"memory.recompute=norms", "memory.first_blocks=2", "model.layers=2"}),
+             Catch::Contains("memory.first_blocks: 2 blocks, and the transformer has 2"));
+  CHECK_THAT(file.error({"memory.first_recompute=attention"}),
+             Catch::Contains("memory.first_recompute: a policy for the first blocks"));
+  CHECK(file.load({"memory.recompute=norms", "memory.first_blocks=1"})
+            .options.memory.plan()
+            .of_block(0) == wam::RecomputePolicy::kFull);
+}
+
+TEST_CASE("resolve: CUDA graphs on a CPU, and a width that q, k and v cannot share, are refused") {
+  const RecipeFile file;
+  CHECK_THAT(file.error({"run.device=cpu", "run.graphs=on"}),
+             Catch::Contains("run.graphs: on, but run.device is cpu"));
+  CHECK_THAT(file.error({"run.device=cpu", "model.width=36", "model.heads=6"}),
+             Catch::Contains("width 36 is no multiple of 8"));
+}
+
 TEST_CASE("resolve: what is planned is refused in words") {
   const RecipeFile file;
   for (const std::string text : {"parallel.strategy=full_shard", "parallel.strategy=shard_grad_op",
