@@ -159,8 +159,7 @@ StorePointer Meeting::open_store() {
     } catch (const c10::Error& error) {
       throw CommError(
           fmt::format("rank 0 on {} opening the meeting place at {}: {}. Fix: choose a MASTER_PORT "
-                      "that is free "
-                      "on the host of rank 0.",
+                      "that is free on the host of rank 0.",
                       env_.host, where_, reason(error)));
     }
   }
