@@ -5,6 +5,7 @@
 
 #include <ATen/cudnn/Handle.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <cudnn_frontend.h>
 
@@ -90,19 +91,13 @@ Tensor_attributes table(Uid uid, std::int64_t values) {
       .set_data_type(fe::DataType_t::INT32);
 }
 
-at::Tensor on_device(const std::vector<std::int32_t>& values, at::Device device) {
-  at::Tensor out = at::empty({static_cast<std::int64_t>(values.size())}, at::kInt);
-  std::copy(values.begin(), values.end(), out.mutable_data_ptr<std::int32_t>());
-  return out.to(device);
-}
-
 at::Tensor counts(const CudnnProblem& p, std::int64_t AttentionSequence::*count) {
   std::vector<std::int32_t> out;
   for (std::int64_t b = 0; b < p.q_BLNK.size(0); ++b) {
     for (const AttentionSequence& s : p.sequences)
       out.push_back(static_cast<std::int32_t>(s.*count));
   }
-  return on_device(out, p.q_BLNK.device());
+  return at::tensor(out, at::kInt).to(p.q_BLNK.device());
 }
 
 // The first element of every sequence in `t`, and the end of the last.
@@ -119,7 +114,7 @@ at::Tensor first_elements(const CudnnProblem& p, const at::Tensor& t_BLNK, bool 
     }
   }
   out.push_back(element(t_BLNK.size(0) - 1, t_BLNK.size(1)));
-  return on_device(out, t_BLNK.device());
+  return at::tensor(out, at::kInt).to(t_BLNK.device());
 }
 
 // A float bias for every query, as cuDNN's backward wants it; (M) expanded on the device.

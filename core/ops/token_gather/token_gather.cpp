@@ -1,6 +1,7 @@
 #include "core/ops/token_gather/token_gather.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include "core/base/errors.h"
 #include "core/cuda/tensor_kernel.h"
@@ -9,12 +10,6 @@
 
 namespace wam {
 namespace {
-
-at::Tensor int32_tensor(const std::vector<std::int32_t>& values, at::Device device) {
-  at::Tensor out = at::empty({static_cast<std::int64_t>(values.size())}, at::kInt);
-  std::copy(values.begin(), values.end(), out.mutable_data_ptr<std::int32_t>());
-  return out.to(device);
-}
 
 // (B, L, N, K) whose (N, K) lie together, as a kernel sees it.
 TokenTensor token_tensor(const at::Tensor& x_BLNK, const char* name) {
@@ -39,13 +34,14 @@ TokenSlots token_slots(const std::vector<std::int64_t>& token_of_slot,
   for (const std::int64_t token : token_of_slot) ++first.at(static_cast<std::size_t>(token) + 1);
   for (std::size_t l = 1; l < first.size(); ++l) first[l] += first[l - 1];
   std::vector<std::int32_t> next(first.begin(), first.end() - 1);
+  const std::vector<std::int32_t> token(token_of_slot.begin(), token_of_slot.end());
   std::vector<std::int32_t> slot(token_of_slot.size());
   for (std::size_t t = 0; t < token_of_slot.size(); ++t) {
-    const auto token = static_cast<std::size_t>(token_of_slot[t]);
-    slot[static_cast<std::size_t>(next[token]++)] = static_cast<std::int32_t>(t);
+    const auto own = static_cast<std::size_t>(token_of_slot[t]);
+    slot[static_cast<std::size_t>(next[own]++)] = static_cast<std::int32_t>(t);
   }
-  return {int32_tensor({token_of_slot.begin(), token_of_slot.end()}, device),
-          int32_tensor(first, device), int32_tensor(slot, device)};
+  return {at::tensor(token, at::kInt).to(device), at::tensor(first, at::kInt).to(device),
+          at::tensor(slot, at::kInt).to(device)};
 }
 
 at::Tensor gather_tokens(const at::Tensor& x_BLNK, const TokenSlots& slots) {

@@ -2,17 +2,16 @@
 // kernel_core_ops "[speed]". What fits into the 50 MB of L2 (1,000 tokens) can be faster than
 // memory.
 
-#include <chrono>
 #include <cstdio>
 
 #include <ATen/ops/zeros.h>
 
-#include "core/cuda/graph.h"
 #include "core/ops/column_sum/column_sum.h"
 #include "core/ops/gelu/gelu.h"
 #include "core/ops/gelu/gelu_plain.h"
 #include "core/ops/qk_norm/qk_norm.h"
 #include "test/kernel/core/ops/kernel_check.h"
+#include "test/kernel/core/ops/speed.h"
 #include "test/support/catch.h"
 
 namespace wam::test {
@@ -34,19 +33,7 @@ struct Row {
   void operator()(const char* name,
                   std::int64_t bytes_per_element,
                   const std::function<void()>& work) const {
-    constexpr int kCalls = 20;
-    constexpr int kReplays = 10;
-    DeviceGraph graph(pool, name, [&] {
-      for (int i = 0; i < kCalls; ++i) work();
-    });
-    const at::Device device(at::kCUDA, 0);
-    graph.replay();
-    synchronize_device(device);
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < kReplays; ++i) graph.replay();
-    synchronize_device(device);
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    const double us = time.count() / (kCalls * kReplays);
+    const double us = microseconds(pool, work);
     const auto bytes = static_cast<double>(bytes_per_element * tokens * width);
     std::printf("%-28s %5d x %5d  %7.1f us  %5.2f TB/s\n", name, static_cast<int>(tokens),
                 static_cast<int>(width), us, bytes / us * 1e-6);

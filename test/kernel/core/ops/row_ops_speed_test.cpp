@@ -1,39 +1,21 @@
 // Bytes a second of the kernels over tokens with rows, at the shapes of the models:
 // kernel_core_ops "[speed]".
 
-#include <chrono>
 #include <cstdio>
 
 #include <ATen/ops/zeros.h>
 
-#include "core/cuda/graph.h"
 #include "core/ops/ada_norm/ada_norm.h"
 #include "core/ops/gated_residual/gated_residual.h"
 #include "core/ops/layer_norm/layer_norm.h"
 #include "test/kernel/core/ops/row_ops.h"
+#include "test/kernel/core/ops/speed.h"
 #include "test/support/catch.h"
 
 namespace wam::test {
 namespace {
 
 constexpr at::DeviceType kGpu = at::kCUDA;
-
-// Microseconds of one `work`, without the host's share.
-double microseconds(GraphPool& pool, const std::function<void()>& work) {
-  constexpr int kCalls = 20;
-  constexpr int kReplays = 10;
-  DeviceGraph graph(pool, "a measurement", [&] {
-    for (int i = 0; i < kCalls; ++i) work();
-  });
-  const at::Device device(kGpu, 0);
-  graph.replay();
-  synchronize_device(device);
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kReplays; ++i) graph.replay();
-  synchronize_device(device);
-  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-  return time.count() / (kCalls * kReplays);
-}
 
 // A sequence of four blocks with actions.
 TokenRows sequence(std::int64_t frame_tokens) {
