@@ -34,6 +34,11 @@ void check_device(const Recipe& recipe, const WamConfig& model, Problems& proble
     }
     return;
   }
+  if (recipe.precision.compute == ComputeType::kFp64) {
+    problems.add(
+        "precision.compute",
+        "fp64, which is for checks on a CPU. Fix: set run.device to cpu, or bf16 or fp32.");
+  }
   if (const auto problem = kernel_size_problem(model)) {
     problems.add("model", fmt::format("{}. Fix: change model.width, model.heads or "
                                       "model.feed_forward, or set run.device to cpu.",

@@ -23,8 +23,14 @@ c10::ScalarType compute_type(const ResolvedRecipe& recipe) {
       return c10::kBFloat16;
     case ComputeType::kFp32:
       return c10::kFloat;
+    case ComputeType::kFp64:
+      return c10::kDouble;
   }
   throw InvariantError("an unknown precision.compute");
+}
+
+c10::ScalarType state_type(const ResolvedRecipe& recipe) {
+  return recipe.options.precision.compute == ComputeType::kFp64 ? c10::kDouble : c10::kFloat;
 }
 
 bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device) {

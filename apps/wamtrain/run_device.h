@@ -10,6 +10,8 @@ namespace wam {
 // The recipe's words as LibTorch and the model take them. Asking for a GPU initialises CUDA.
 c10::Device resolve_device(const ResolvedRecipe& recipe);
 c10::ScalarType compute_type(const ResolvedRecipe& recipe);
+// Of master weights, moments and gradients.
+c10::ScalarType state_type(const ResolvedRecipe& recipe);
 // Whether steps are replayed as CUDA graphs. Errors: ConfigError where the device has none.
 bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device);
 

@@ -26,7 +26,6 @@
 #include "data/loader/loader.h"
 #include "models/wam/memory.h"
 #include "models/wam/wam_model.h"
-#include "parallel/strategies/make_sharding.h"
 
 namespace wam {
 namespace {
@@ -98,8 +97,7 @@ class Run {
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
     say_memory(plan_memory(recipe_), device_, log_);
-    sharding_ = make_sharding(recipe_.options.parallel.strategy, model_->units(),
-                              {.device = device_, .compute_type = compute_type(recipe_)});
+    sharding_ = make_sharding(recipe_, device_, model_->units(), Layout{}, MeshAxes{});
     optimizer_ = make_optimizer(recipe_, device_, *sharding_);
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),

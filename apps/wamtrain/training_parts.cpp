@@ -1,6 +1,7 @@
 #include "apps/wamtrain/training_parts.h"
 
 #include "apps/wamtrain/run_device.h"
+#include "parallel/strategies/sharded_units.h"
 
 namespace wam {
 
@@ -15,6 +16,24 @@ std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                         .graphs = uses_graphs(recipe, device),
                         .deterministic = recipe.options.precision.deterministic},
       encoders);
+}
+
+std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
+                                        c10::Device device,
+                                        const std::vector<UnitSpec>& units,
+                                        const Layout& layout,
+                                        const MeshAxes& axes) {
+  const ParallelSection& section = recipe.options.parallel;
+  return std::make_unique<ShardedUnits>(
+      units, ShardedUnits::Options{.device = device,
+                                   .compute_type = compute_type(recipe),
+                                   .state_type = state_type(recipe),
+                                   .shards_weights = layout.shards_weights,
+                                   .reduce = section.reduce,
+                                   .reduce_type = section.reduce_dtype == ReduceType::kBf16
+                                                      ? c10::kBFloat16
+                                                      : state_type(recipe),
+                                   .axes = axes});
 }
 
 std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <c10/core/Device.h>
 
@@ -12,6 +13,8 @@
 #include "data/loader/loader.h"
 #include "models/wam/frozen_encoders.h"
 #include "models/wam/wam_model.h"
+#include "parallel/collectives/axis.h"
+#include "parallel/strategies/layout.h"
 
 // Parts of a training run on a device, as the recipe asks for them: what training runs is what
 // benchmarks time.
@@ -22,6 +25,12 @@ namespace wam {
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
                                      FrozenEncoders& encoders);
+// `layout` and `axes` of the recipe's strategy on the ranks of this run.
+std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
+                                        c10::Device device,
+                                        const std::vector<UnitSpec>& units,
+                                        const Layout& layout,
+                                        const MeshAxes& axes);
 // `units` must outlive the optimizer, and their buffers stay where they are.
 std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                       c10::Device device,

@@ -98,12 +98,8 @@ UpdateResult AdamW::update() {
   }
   sharding_.sum_over_shards(result_.tensor_square_sums);
   adamw_decide(result_, first_tensor_, control_, options_);
-  bool published = true;
-  for (const Part& part : parts_) {
-    adamw_update(part.shard, control_, options_);
-    published = published && part.shard.compute.defined();
-  }
-  if (!published) sharding_.publish_weights();
+  for (const Part& part : parts_) adamw_update(part.shard, control_, options_);
+  sharding_.share_weights();
   return result_;
 }
 

@@ -28,7 +28,7 @@ class AdamW {
   // finite makes updates that change nothing, so that a graph of `update` can be recorded.
   void set_learning_rate(double rate);
 
-  // Applies the gradients that `sharding` holds after the last micro-step, and publishes weights.
+  // Applies the gradients that `sharding` holds after the last micro-step, and shares weights.
   // On a GPU with fp32 state it only enqueues kernels, always the same ones. The tensors of the
   // result are the optimizer's own: the next update overwrites them.
   UpdateResult update();

@@ -34,11 +34,12 @@ struct EnumNames<GraphChoice> {
                                     std::pair{GraphChoice::kOff, std::string_view("off")}};
 };
 
-enum class ComputeType { kBf16, kFp32 };
+enum class ComputeType { kBf16, kFp32, kFp64 };
 template <>
 struct EnumNames<ComputeType> {
   static constexpr std::array table{std::pair{ComputeType::kBf16, std::string_view("bf16")},
-                                    std::pair{ComputeType::kFp32, std::string_view("fp32")}};
+                                    std::pair{ComputeType::kFp32, std::string_view("fp32")},
+                                    std::pair{ComputeType::kFp64, std::string_view("fp64")}};
 };
 template <>
 struct PlannedNames<ComputeType> {
@@ -140,7 +141,8 @@ struct PrecisionSection {
   void fields(V&& v) {
     v("compute", compute,
       "Type of weights and activations in forward and backward. fp32 on a GPU is for checking: "
-      "plain attention, no TF32.");
+      "plain attention, no TF32. fp64, on a CPU only, is for checking too; masters and moments are "
+      "fp64 then.");
     v("master", master, "Type of the master weights and of AdamW's moments.");
     v("deterministic", deterministic,
       "true: the same recipe gives the same bits. false: library algorithms whose sums depend on "

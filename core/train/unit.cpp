@@ -44,6 +44,10 @@ UnitSpec make_unit(std::string name, std::vector<TensorSpec> tensors) {
   return unit;
 }
 
+std::int64_t padded_numel(const UnitSpec& unit, int num_shards) {
+  return num_shards * shard_range(unit, 0, num_shards).piece;
+}
+
 ShardRange shard_range(const UnitSpec& unit, int shard_idx, int num_shards) {
   ShardRange range;
   range.piece = round_up((unit.trainable_numel + num_shards - 1) / num_shards, kUnitAlignment);
@@ -55,17 +59,19 @@ ShardRange shard_range(const UnitSpec& unit, int shard_idx, int num_shards) {
 Unit::Unit(UnitSpec spec, const UnitPlacement& placement)
     : spec_(std::move(spec)),
       placement_(placement),
-      shard_(shard_range(spec_, placement.shard_idx, placement.num_shards)) {}
+      shard_(shard_range(spec_, placement.shard_idx, placement.num_shards)),
+      frozen_(at::zeros({spec_.numel - spec_.trainable_numel},
+                        at::TensorOptions(placement.device).dtype(placement.compute_type))) {}
 
 void Unit::allocate_compute() {
   if (compute_.defined()) return;
-  compute_ =
-      at::zeros({spec_.numel}, at::TensorOptions(placement_.device).dtype(placement_.compute_type));
+  compute_ = at::zeros({padded_numel(spec_, placement_.num_shards)},
+                       at::TensorOptions(placement_.device).dtype(placement_.compute_type));
 }
 
 void Unit::allocate_gradient() {
   if (gradient_.defined()) return;
-  gradient_ = at::zeros({spec_.trainable_numel},
+  gradient_ = at::zeros({padded_numel(spec_, placement_.num_shards)},
                         at::TensorOptions(placement_.device).dtype(placement_.state_type));
 }
 
@@ -87,6 +93,9 @@ at::Tensor& Unit::state(const std::string& array) {
 
 at::Tensor Unit::weight(std::size_t tensor_idx) const {
   const TensorSpec& t = spec_.tensors.at(tensor_idx);
+  if (!t.trainable) {
+    return frozen_.narrow(0, t.offset - spec_.trainable_numel, t.numel()).view(t.shape);
+  }
   return compute_.narrow(0, t.offset, t.numel()).view(t.shape);
 }
 

@@ -21,13 +21,16 @@ struct TensorSpec {
 };
 
 // A unit (D2): the parameters that are gathered, reduced and saved together, as plain data.
-// The flat buffer holds the trainable tensors first, then the frozen ones; each starts at a
-// multiple of kUnitAlignment elements, and the gaps are zero for ever.
+// Flat, the trainable tensors come first, then the frozen ones; each starts at a multiple of
+// kUnitAlignment elements, and the gaps are zero for ever.
 struct UnitSpec {
   std::string name;
   std::vector<TensorSpec> tensors;
   std::int64_t trainable_numel = 0;  // padded; state arrays and gradients cover [0, this)
-  std::int64_t numel = 0;            // padded; the compute copy covers [0, this)
+  std::int64_t numel = 0;            // padded; frozen tensors lie in [trainable_numel, this)
+  // Needed through a whole forward and backward (embeddings, head): its weights are whole on every
+  // rank, whatever the strategy.
+  bool held_throughout = false;
   // Named arrays of the trainable range that the optimizer keeps.
   std::vector<std::string> state_arrays = {"master", "exp_avg", "exp_avg_sq"};
 
@@ -51,6 +54,8 @@ struct ShardRange {
   [[nodiscard]] std::int64_t numel() const noexcept { return end - begin; }
   bool operator==(const ShardRange&) const = default;
 };
+// Pieces of all shards together: what a collective moves.
+std::int64_t padded_numel(const UnitSpec& unit, int num_shards);
 ShardRange shard_range(const UnitSpec& unit, int shard_idx, int num_shards);
 
 // Where a unit's numbers live and in what type.
@@ -73,15 +78,16 @@ class Unit {
   [[nodiscard]] const UnitPlacement& placement() const noexcept { return placement_; }
   [[nodiscard]] const ShardRange& shard() const noexcept { return shard_; }
 
-  // Zeroed buffers where they are absent.
+  // Zeroed buffers where they are absent, padded to equal pieces for all shards.
   void allocate_compute();
   void allocate_gradient();
   void allocate_state();
 
-  // Flat buffers.
-  [[nodiscard]] at::Tensor& compute() noexcept { return compute_; }    // (numel)
-  [[nodiscard]] at::Tensor& gradient() noexcept { return gradient_; }  // (trainable_numel)
-  [[nodiscard]] at::Tensor& state(const std::string& array);           // (shard().numel())
+  // Flat buffers. Those of weights and gradients are at least as long as the trainable range: where
+  // several shards make them up, as long as all their pieces.
+  [[nodiscard]] at::Tensor& compute() noexcept { return compute_; }
+  [[nodiscard]] at::Tensor& gradient() noexcept { return gradient_; }
+  [[nodiscard]] at::Tensor& state(const std::string& array);  // (shard().numel())
   [[nodiscard]] std::map<std::string, at::Tensor>& states() noexcept { return states_; }
 
   // Views of one tensor, in its shape.
@@ -94,6 +100,7 @@ class Unit {
   UnitPlacement placement_;
   ShardRange shard_;
   at::Tensor compute_;
+  at::Tensor frozen_;  // weights of the frozen tensors, whole on every rank
   at::Tensor gradient_;
   std::map<std::string, at::Tensor> states_;
 };

@@ -141,11 +141,13 @@ void Dit::Forward::end_backward() {
     sharding_.release(unit, Pass::kBackward);
     sharding_.release(unit, Pass::kForward);
   }
+  sharding_.end_pass();
 }
 
 void Dit::Forward::finish() {
   sharding_.release(head_, Pass::kForward);
   sharding_.release(embeddings_, Pass::kForward);
+  sharding_.end_pass();
 }
 
 std::unique_ptr<Dit::Forward> Dit::forward(const DitInput& in,
@@ -159,6 +161,7 @@ std::unique_ptr<Dit::Forward> Dit::forward(const DitInput& in,
   const std::size_t head_idx = units_.size() - 1;
   auto out = std::make_unique<Forward>(sharding, 0, head_idx);
 
+  sharding.begin_pass();
   out->embedding_leaves_.emplace(sharding.acquire(0, Pass::kForward), track);
   const Embedded embedded = embed(in, layout, config_, *out->embedding_leaves_);
   at::Tensor token_BLD = embedded.token_BLD;
@@ -178,6 +181,7 @@ std::unique_ptr<Dit::Forward> Dit::forward(const DitInput& in,
 
 void Dit::walk_empty(Sharding& sharding, Leaves::Track track) const {
   const std::size_t head_idx = units_.size() - 1;
+  sharding.begin_pass();
   sharding.acquire(0, Pass::kForward);
   for (std::size_t i = 1; i < head_idx; ++i) {
     sharding.acquire(i, Pass::kForward);

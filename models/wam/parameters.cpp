@@ -106,6 +106,8 @@ std::vector<UnitSpec> wam_units(const WamConfig& config) {
     units.push_back(make_unit(fmt::format("blocks.{}", i), block_tensors(config, i)));
   }
   units.push_back(make_unit("head", head_tensors(config)));
+  units.front().held_throughout = true;
+  units.back().held_throughout = true;
   return units;
 }
 

@@ -26,6 +26,7 @@ bool same_form(const at::Tensor& a, const at::Tensor& b) {
 // The tensors of one graph: what it reads, what it leaves, and itself.
 struct StepGraphs::Entry {
   Sharding* sharding = nullptr;
+  int micro_step_kind = 0;
   EncodedBatch batch;
   Draws draws;
   at::Tensor weight;
@@ -38,7 +39,7 @@ struct StepGraphs::Entry {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (!same_form(*own[i], *theirs[i])) return false;
     }
-    return sharding == other;
+    return sharding == other && micro_step_kind == other->micro_step_kind();
   }
 
   void copy_in(EncodedBatch& from_batch, Draws& from_draws) {
@@ -70,6 +71,7 @@ StepGraphs::Entry& StepGraphs::entry_for(const EncodedBatch& batch,
   auto entry = std::make_unique<Entry>();
   Entry& e = *entry;
   e.sharding = &sharding;
+  e.micro_step_kind = sharding.micro_step_kind();
   const auto own = tensors_of(e.batch, e.draws);
   const auto theirs = tensors_of(batch_view, draws_view);
   for (std::size_t i = 0; i < own.size(); ++i) {

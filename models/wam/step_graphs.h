@@ -8,9 +8,9 @@
 
 namespace wam {
 
-// training_step as one CUDA graph for each shape of its inputs (blocks, text rows, samples): they
-// are copied into the graph's own tensors, and the graph is replayed. Gives the same bits as
-// training_step.
+// training_step as one CUDA graph for each shape of its inputs (blocks, text rows, samples) and
+// kind of micro-step (Sharding::micro_step_kind): inputs are copied into the graph's own tensors,
+// and the graph is replayed. Gives the same bits as training_step.
 //
 // `dit` and `schedule` must outlive it. A sharding that was passed once is known by its address: it
 // and its buffers stay where they are for as long as steps run.

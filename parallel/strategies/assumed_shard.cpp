@@ -2,54 +2,54 @@
 
 #include <algorithm>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
 
 namespace wam {
 
-AssumedShard::AssumedShard(const std::vector<UnitSpec>& specs, const Options& options)
-    : held_throughout_(options.held_throughout) {
+AssumedShard::AssumedShard(const std::vector<UnitSpec>& specs, const Options& options) {
   UnitPlacement placement;
   placement.device = options.device;
   placement.compute_type = options.compute_type;
   placement.state_type = options.state_type;
   placement.num_shards = options.world;
-  std::int64_t weights = 0;
-  std::int64_t gradients = 0;
+  std::int64_t longest = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (held_throughout_.contains(i)) continue;
-    weights = std::max(weights, specs[i].numel);
-    gradients = std::max(gradients, specs[i].trainable_numel);
+    if (specs[i].held_throughout) continue;
+    longest = std::max(longest, padded_numel(specs[i], options.world));
   }
   const auto on_device = at::TensorOptions(options.device);
-  const at::Tensor weight_slot = at::zeros({weights}, on_device.dtype(options.compute_type));
-  gradient_slot_ = at::zeros({gradients}, on_device.dtype(options.state_type));
+  const at::Tensor weight_slot = at::zeros({longest}, on_device.dtype(options.compute_type));
+  gradient_slot_ = at::zeros({longest}, on_device.dtype(options.state_type));
   units_.reserve(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     Unit& unit = units_.emplace_back(specs[i], placement);
     unit.allocate_state();
-    if (held_throughout_.contains(i)) {
+    if (specs[i].held_throughout) {
       unit.allocate_compute();
       unit.allocate_gradient();
     } else {
-      unit.compute() = weight_slot.narrow(0, 0, specs[i].numel);
-      unit.gradient() = gradient_slot_.narrow(0, 0, specs[i].trainable_numel);
+      unit.compute() = weight_slot.narrow(0, 0, padded_numel(specs[i], options.world));
+      unit.gradient() = gradient_slot_.narrow(0, 0, padded_numel(specs[i], options.world));
     }
   }
 }
 
+bool AssumedShard::in_slot(std::size_t unit_idx) const {
+  return !units_.at(unit_idx).spec().held_throughout;
+}
+
 Unit& AssumedShard::acquire(std::size_t unit_idx, Pass /*pass*/) {
   Unit& unit = units_.at(unit_idx);
-  if (held_throughout_.contains(unit_idx)) return unit;
+  if (!in_slot(unit_idx)) return unit;
   invariant(!occupant_, "a unit is acquired while another is in the slot");
   occupant_ = unit_idx;
   return unit;
 }
 
 void AssumedShard::release(std::size_t unit_idx, Pass /*pass*/) {
-  if (held_throughout_.contains(unit_idx)) return;
+  if (!in_slot(unit_idx)) return;
   invariant(occupant_ == unit_idx, "a unit is released that is not in the slot");
   occupant_.reset();
 }
@@ -58,7 +58,9 @@ void AssumedShard::gradient_complete(std::size_t /*unit_idx*/) {}
 
 void AssumedShard::begin_step() {
   gradient_slot_.zero_();
-  for (const std::size_t i : held_throughout_) units_.at(i).gradient().zero_();
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (!in_slot(i)) units_[i].gradient().zero_();
+  }
 }
 
 void AssumedShard::begin_micro_step(bool /*last*/) {}
@@ -76,12 +78,5 @@ at::Tensor AssumedShard::shard_compute(std::size_t unit_idx) {
 void AssumedShard::sum_over_shards(at::Tensor& /*values*/) {}
 
 void AssumedShard::sum_over_ranks(at::Tensor& /*values*/) {}
-
-void AssumedShard::publish_weights() {
-  const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < units_.size(); ++i) {
-    shard_compute(i).copy_(units_[i].state("master"));
-  }
-}
 
 }  // namespace wam

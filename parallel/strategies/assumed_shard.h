@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -24,13 +23,13 @@ class AssumedShard final : public Sharding {
     at::ScalarType compute_type = at::kFloat;
     at::ScalarType state_type = at::kFloat;
     int world = 1;  // ranks
-    // Units that the model acquires for both passes at once (embeddings, head).
-    std::set<std::size_t> held_throughout;
   };
 
   // Allocates everything, zeroed. Errors: what the allocator throws.
   AssumedShard(const std::vector<UnitSpec>& specs, const Options& options);
 
+  void begin_pass() override {}
+  void end_pass() override {}
   // Errors: InvariantError when another unit is in the slot.
   Unit& acquire(std::size_t unit_idx, Pass pass) override;
   void release(std::size_t unit_idx, Pass pass) override;
@@ -43,11 +42,12 @@ class AssumedShard final : public Sharding {
   at::Tensor shard_compute(std::size_t unit_idx) override;
   void sum_over_shards(at::Tensor& values) override;
   void sum_over_ranks(at::Tensor& values) override;
-  void publish_weights() override;
+  void share_weights() override {}
 
  private:
+  [[nodiscard]] bool in_slot(std::size_t unit_idx) const;
+
   std::vector<Unit> units_;
-  std::set<std::size_t> held_throughout_;
   at::Tensor gradient_slot_;             // as long as the longest gradient in it
   std::optional<std::size_t> occupant_;  // of the slot
 };

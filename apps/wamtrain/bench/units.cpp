@@ -5,7 +5,7 @@
 
 #include "apps/wamtrain/bench/synthetic.h"
 #include "parallel/strategies/assumed_shard.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 
 namespace wam {
 
@@ -15,15 +15,13 @@ std::unique_ptr<Sharding> make_bench_units(std::vector<UnitSpec> specs, const Be
   }
   std::unique_ptr<Sharding> out;
   if (options.assume_world > 1) {
-    // The transformer holds embeddings and head through both passes.
     out = std::make_unique<AssumedShard>(
         specs, AssumedShard::Options{.device = options.device,
                                      .compute_type = options.compute_type,
-                                     .world = static_cast<int>(options.assume_world),
-                                     .held_throughout = {0, specs.size() - 1}});
+                                     .world = static_cast<int>(options.assume_world)});
   } else {
-    out = std::make_unique<NoShard>(
-        specs, NoShard::Options{.device = options.device, .compute_type = options.compute_type});
+    out = std::make_unique<ShardedUnits>(
+        specs, ShardedUnits::Options{.device = options.device, .compute_type = options.compute_type});
   }
   fill_units(*out);
   return out;

@@ -66,14 +66,14 @@ bool runs_at(const GoldenPlace& place, const GoldenFile& file, const WamConfig& 
   return !problem;
 }
 
-std::unique_ptr<NoShard> golden_units(const GoldenFile& file,
+std::unique_ptr<ShardedUnits> golden_units(const GoldenFile& file,
                                       const Dit& dit,
                                       const GoldenPlace& place) {
-  NoShard::Options options;
+  ShardedUnits::Options options;
   options.device = place.device;
   options.compute_type = place.type;
   options.state_type = place.type == at::kDouble ? at::kDouble : at::kFloat;
-  auto out = std::make_unique<NoShard>(dit.units(), options);
+  auto out = std::make_unique<ShardedUnits>(dit.units(), options);
   std::size_t used = 0;
   for (Unit& unit : out->units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i, ++used) {
@@ -129,7 +129,7 @@ void check_gradient(const GoldenFile& file,
 void check_gradients(const GoldenFile& file,
                      const GoldenPlace& place,
                      const Limits& limits,
-                     NoShard& units) {
+                     ShardedUnits& units) {
   for (const Unit& unit : units.units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i) {
       check_gradient(file, place, limits, unit.weight_gradient(i), unit.spec().tensors[i].name);

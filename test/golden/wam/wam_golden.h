@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/wam/dit.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/golden/golden_place.h"
 #include "test/support/golden.h"
 
@@ -14,7 +14,7 @@ WamConfig config_of(const GoldenFile& file, const std::string& clip);
 bool runs_at(const GoldenPlace& place, const GoldenFile& file, const WamConfig& config);
 
 // The file's parameters as units.
-std::unique_ptr<NoShard> golden_units(const GoldenFile& file,
+std::unique_ptr<ShardedUnits> golden_units(const GoldenFile& file,
                                       const Dit& dit,
                                       const GoldenPlace& place);
 
@@ -45,6 +45,6 @@ void check_gradient(const GoldenFile& file,
 void check_gradients(const GoldenFile& file,
                      const GoldenPlace& place,
                      const Limits& limits,
-                     NoShard& units);
+                     ShardedUnits& units);
 
 }  // namespace wam::test

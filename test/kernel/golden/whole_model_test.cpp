@@ -41,10 +41,10 @@ EncodedBatch batch_at(const GoldenPlace& place, const WamConfig& config, const I
           move(host.action_mask_BPA, wide), move(host.has_real_action_B, wide)};
 }
 
-std::unique_ptr<NoShard> units_at(const GoldenPlace& place, const Dit& dit) {
-  NoShard::Options options{.device = place.device, .compute_type = place.type};
+std::unique_ptr<ShardedUnits> units_at(const GoldenPlace& place, const Dit& dit) {
+  ShardedUnits::Options options{.device = place.device, .compute_type = place.type};
   options.state_type = accumulate_type(place.type);
-  auto out = std::make_unique<NoShard>(dit.units(), options);
+  auto out = std::make_unique<ShardedUnits>(dit.units(), options);
   const auto host = random_units(dit, at::kBFloat16);
   for (std::size_t i = 0; i < out->units().size(); ++i) {
     out->units()[i].compute().copy_(host->units()[i].compute());

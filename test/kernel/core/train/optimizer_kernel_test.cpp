@@ -9,7 +9,7 @@
 
 #include "core/random/counter.h"
 #include "core/train/optimizer.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/kernel/core/ops/kernel_check.h"
 #include "test/support/catch.h"
 
@@ -74,7 +74,7 @@ struct Trained {
     return out;
   }
 
-  NoShard sharding;
+  ShardedUnits sharding;
   AdamW optimizer;
 
  private:

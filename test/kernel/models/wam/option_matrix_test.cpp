@@ -20,11 +20,11 @@ namespace {
 const at::Device kDevice(at::kCUDA, 0);
 
 // Units of random weights. Made once for a type: a step leaves the weights alone.
-std::unique_ptr<NoShard> units_on_gpu(const WamConfig& config, at::ScalarType type) {
+std::unique_ptr<ShardedUnits> units_on_gpu(const WamConfig& config, at::ScalarType type) {
   const Dit dit(config, {RecomputePolicy::kNone});
   const auto host = random_units(dit, at::kFloat);
-  auto out = std::make_unique<NoShard>(dit.units(),
-                                       NoShard::Options{.device = kDevice, .compute_type = type});
+  auto out = std::make_unique<ShardedUnits>(dit.units(),
+                                       ShardedUnits::Options{.device = kDevice, .compute_type = type});
   for (std::size_t i = 0; i < out->units().size(); ++i) {
     out->units()[i].compute().copy_(host->units()[i].compute());
   }
@@ -41,7 +41,7 @@ struct Stage {
 
   WamConfig config;
   std::unique_ptr<AttentionEngine> engine;
-  std::unique_ptr<NoShard> units;
+  std::unique_ptr<ShardedUnits> units;
   FlowSchedule schedule;
 };
 
@@ -103,7 +103,7 @@ struct Outcome {
 
 Outcome run_step(Stage& stage, const Samples& samples, const Setting& s) {
   Dit dit(stage.config, s.recompute, stage.engine.get());
-  NoShard& units = *stage.units;
+  ShardedUnits& units = *stage.units;
   StepGraphs graphs(dit, stage.schedule, kDevice);
   units.begin_step();
   const std::int64_t total = kBatch * s.accumulate;

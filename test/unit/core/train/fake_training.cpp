@@ -86,7 +86,7 @@ Batch FakeSource::next() {
 FakeRun::FakeRun(const std::filesystem::path& folder,
                  std::int64_t global_batch,
                  std::int64_t micro_batch)
-    : sharding(model.units(), NoShard::Options{}),
+    : sharding(model.units(), ShardedUnits::Options{}),
       optimizer(sharding, {.weight_decay = 0.1, .clip_norm = 1.5}),
       source_(global_batch, micro_batch),
       log_(folder / "log.txt") {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/train/loop.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/unit/core/train/checkpoint_support.h"
 
 namespace wam::test {
@@ -71,7 +71,7 @@ class FakeRun {
 
   LoopOptions options;
   FakeModel model;
-  NoShard sharding;
+  ShardedUnits sharding;
   AdamW optimizer;
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};

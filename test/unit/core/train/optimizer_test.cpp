@@ -8,16 +8,17 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/random/counter.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
 
 using wam::AdamW;
 using wam::AdamWOptions;
 using wam::make_unit;
-using wam::NoShard;
+using wam::ShardedUnits;
 using wam::Unit;
 
 namespace {
@@ -78,7 +79,7 @@ class Setup {
     }
   }
 
-  NoShard sharding;
+  ShardedUnits sharding;
   std::unique_ptr<AdamW> optimizer;
   std::map<std::string, double> values;  // by unit and index, at the start
 };
@@ -87,13 +88,14 @@ class Setup {
 // are not connected.
 class OneShard final : public wam::Sharding {
  public:
-  OneShard(NoShard& whole, int shard_idx, int num_shards) : whole_(whole) {
+  OneShard(ShardedUnits& whole, int shard_idx, int num_shards) : whole_(whole) {
     for (const auto& spec : make_specs()) {
       units_.emplace_back(
           spec, wam::UnitPlacement{
                     .state_type = at::kDouble, .shard_idx = shard_idx, .num_shards = num_shards});
       units_.back().allocate_state();
       units_.back().state("master").copy_(of_whole(units_.size() - 1, "master"));
+      compute_.push_back(at::zeros_like(units_.back().state("master"), at::kFloat));
     }
   }
   // What this shard covers of an array of the whole unit.
@@ -104,6 +106,8 @@ class OneShard final : public wam::Sharding {
         .slice(0, shard.begin, shard.end);
   }
 
+  void begin_pass() override {}
+  void end_pass() override {}
   Unit& acquire(std::size_t unit_idx, wam::Pass /*pass*/) override { return units_[unit_idx]; }
   void release(std::size_t /*unit_idx*/, wam::Pass /*pass*/) override {}
   void gradient_complete(std::size_t /*unit_idx*/) override {}
@@ -115,13 +119,15 @@ class OneShard final : public wam::Sharding {
   }
   void sum_over_shards(at::Tensor& /*values*/) override {}
   void sum_over_ranks(at::Tensor& /*values*/) override {}
-  void publish_weights() override { ++published; }
+  at::Tensor shard_compute(std::size_t unit_idx) override { return compute_.at(unit_idx); }
+  void share_weights() override { ++shared; }
 
-  int published = 0;
+  int shared = 0;
 
  private:
-  NoShard& whole_;
+  ShardedUnits& whole_;
   std::vector<Unit> units_;
+  std::vector<at::Tensor> compute_;
 };
 
 // AdamW written down once more, from the paper: one number at a time, in double.
@@ -151,7 +157,7 @@ struct PlainAdamW {
   }
 };
 
-std::map<std::string, bool> decayed_values(NoShard& sharding) {
+std::map<std::string, bool> decayed_values(ShardedUnits& sharding) {
   std::map<std::string, bool> out;
   for (Unit& unit : sharding.units()) {
     for (const auto& tensor : unit.spec().tensors) {
@@ -163,7 +169,7 @@ std::map<std::string, bool> decayed_values(NoShard& sharding) {
   return out;
 }
 
-std::map<std::string, double> values_of(NoShard& sharding, const char* array) {
+std::map<std::string, double> values_of(ShardedUnits& sharding, const char* array) {
   std::map<std::string, double> out;
   for (Unit& unit : sharding.units()) {
     const at::Tensor& flat = std::string(array) == "gradient" ? unit.gradient() : unit.state(array);
@@ -181,7 +187,7 @@ double largest_difference(const std::map<std::string, double>& a,
   return largest;
 }
 
-std::string state_bytes(NoShard& sharding) {
+std::string state_bytes(ShardedUnits& sharding) {
   std::string out;
   for (Unit& unit : sharding.units()) {
     for (const auto& [array, state] : unit.states()) {
@@ -331,7 +337,7 @@ TEST_CASE("AdamW: shards, empty ones too, are updated as their part of the whole
 
     CHECK((square_sums - update.tensor_square_sums).abs().max().item<double>() < 1e-13);
     for (auto& shard : shards) {
-      CHECK(shard->published == 1);
+      CHECK(shard->shared == 1);
       for (std::size_t u = 0; u < 2; ++u) {
         for (auto& [array, state] : shard->units()[u].states()) {
           // Vector and scalar code of one operation may round differently.

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/errors.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
 
@@ -143,7 +143,7 @@ class FakeModel : public wam::Model {
 struct Setup {
   FakeWindows windows{8};
   FakeModel model;
-  wam::NoShard sharding{model.units(), {}};
+  wam::ShardedUnits sharding{model.units(), {}};
   wam::test::TempFolder folder;
   wam::ValidationOptions options{.windows = 4,
                                  .sampling_steps = kSteps,

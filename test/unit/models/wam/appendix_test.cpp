@@ -60,7 +60,7 @@ bool has_offset_one(const std::string& name) {
          name == "img_emb.proj.0.weight" || name == "img_emb.proj.4.weight";
 }
 
-std::unique_ptr<NoShard> appendix_units(const Dit& dit, std::int64_t expected_parameters) {
+std::unique_ptr<ShardedUnits> appendix_units(const Dit& dit, std::int64_t expected_parameters) {
   std::vector<std::string> names;
   for (const UnitSpec& unit : dit.units()) {
     for (const TensorSpec& tensor : unit.tensors) names.push_back(tensor.name);
@@ -69,7 +69,7 @@ std::unique_ptr<NoShard> appendix_units(const Dit& dit, std::int64_t expected_pa
   REQUIRE(names.at(0) == "action_decoder.layer1.W");
   REQUIRE(names.at(75) == "head.head.weight");
   REQUIRE(names.at(100) == "time_projection.1.weight");
-  auto out = std::make_unique<NoShard>(dit.units(), NoShard::Options{});
+  auto out = std::make_unique<ShardedUnits>(dit.units(), ShardedUnits::Options{});
   std::int64_t parameters = 0;
   for (Unit& unit : out->units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i) {
@@ -141,7 +141,7 @@ void check_values(const at::Tensor& found,
   }
 }
 
-void check_gradient_norms(const Case& c, NoShard& units) {
+void check_gradient_norms(const Case& c, ShardedUnits& units) {
   double squares = 0;
   for (const Unit& unit : units.units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i) {

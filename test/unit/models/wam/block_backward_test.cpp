@@ -17,7 +17,7 @@ at::Tensor dot_with_random(const DitOutput& out) {
   return out.action_BPA.defined() ? video + dot(out.action_BPA, 101) : video;
 }
 
-DitOutput run(Dit& dit, const DitInput& in, NoShard& units) {
+DitOutput run(Dit& dit, const DitInput& in, ShardedUnits& units) {
   const auto forward = dit.forward(in, units, Leaves::Track::kYes);
   forward->begin_backward();
   torch::autograd::backward({dot_with_random(forward->output)});

@@ -98,11 +98,11 @@ EncodedBatch random_batch(const WamConfig& c, const InputShape& s, at::ScalarTyp
           .has_real_action_B = at::ones({s.samples}, at::kBool)};
 }
 
-std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type) {
-  NoShard::Options options;
+std::unique_ptr<ShardedUnits> random_units(const Dit& dit, at::ScalarType type) {
+  ShardedUnits::Options options;
   options.compute_type = type;
   options.state_type = type == at::kDouble ? at::kDouble : at::kFloat;
-  auto out = std::make_unique<NoShard>(dit.units(), options);
+  auto out = std::make_unique<ShardedUnits>(dit.units(), options);
   for (Unit& unit : out->units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i) {
       const TensorSpec& tensor = unit.spec().tensors[i];
@@ -124,7 +124,7 @@ std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type) {
   return out;
 }
 
-BlockSaved first_block_saved(Dit& dit, const DitInput& in, NoShard& units) {
+BlockSaved first_block_saved(Dit& dit, const DitInput& in, ShardedUnits& units) {
   const at::NoGradGuard no_grad;
   const Leaves embeddings(units.units()[0], Leaves::Track::kNo);
   const Embedded embedded = embed(in, dit.layout_of(in), dit.config(), embeddings);
@@ -136,7 +136,7 @@ BlockSaved first_block_saved(Dit& dit, const DitInput& in, NoShard& units) {
   return saved;
 }
 
-std::map<std::string, at::Tensor> leaves_by_name(NoShard& units) {
+std::map<std::string, at::Tensor> leaves_by_name(ShardedUnits& units) {
   std::map<std::string, at::Tensor> out;
   for (const Unit& unit : units.units()) {
     for (std::size_t i = 0; i < unit.spec().tensors.size(); ++i) {

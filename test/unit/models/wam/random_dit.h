@@ -6,7 +6,7 @@
 
 #include "models/wam/dit.h"
 #include "models/wam/step.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 
 namespace wam::test {
 
@@ -31,13 +31,13 @@ DitInput random_input(const WamConfig& config, const InputShape& shape, at::Scal
 EncodedBatch random_batch(const WamConfig& config, const InputShape& shape, at::ScalarType type);
 
 // Units of random weights (large enough that every part matters), the same for every type.
-std::unique_ptr<NoShard> random_units(const Dit& dit, at::ScalarType type);
+std::unique_ptr<ShardedUnits> random_units(const Dit& dit, at::ScalarType type);
 
 // What the first block's backward would read.
-BlockSaved first_block_saved(Dit& dit, const DitInput& in, NoShard& units);
+BlockSaved first_block_saved(Dit& dit, const DitInput& in, ShardedUnits& units);
 
 // Copies of a sharding's weights by name, as leaves.
-std::map<std::string, at::Tensor> leaves_by_name(NoShard& units);
+std::map<std::string, at::Tensor> leaves_by_name(ShardedUnits& units);
 
 // Largest absolute difference over the largest absolute value of `expected`, in double.
 double relative_error(const at::Tensor& found, const at::Tensor& expected);

@@ -12,7 +12,7 @@
 #include <ATen/ops/ones.h>
 
 #include "core/random/counter.h"
-#include "parallel/strategies/no_shard.h"
+#include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
 #include "test/unit/models/wam/random_dit.h"
 
@@ -94,10 +94,10 @@ struct Setup {
       : config(wam_preset(preset)),
         encoders(config),
         model({.config = config, .compute_type = type, .recompute = {policy}}, encoders) {
-    NoShard::Options options;
+    ShardedUnits::Options options;
     options.compute_type = type;
     options.state_type = type == at::kDouble ? at::kDouble : at::kFloat;
-    units = std::make_unique<NoShard>(model.units(), options);
+    units = std::make_unique<ShardedUnits>(model.units(), options);
     for (Unit& unit : units->units()) {
       at::Tensor master = unit.state("master");
       for (const TensorSpec& tensor : unit.spec().tensors) {
@@ -116,13 +116,15 @@ struct Setup {
   WamConfig config;
   PooledEncoders encoders;
   WamModel model;
-  std::unique_ptr<NoShard> units;
+  std::unique_ptr<ShardedUnits> units;
 };
 
 // Counts the calls on a sharding and checks that weights are only used while acquired.
 class Watched final : public Sharding {
  public:
-  explicit Watched(NoShard& inner) : inner_(inner), held_(inner.units().size(), 0) {}
+  explicit Watched(ShardedUnits& inner) : inner_(inner), held_(inner.units().size(), 0) {}
+  void begin_pass() override { calls.push_back("begin"); }
+  void end_pass() override { calls.push_back("end"); }
   Unit& acquire(std::size_t unit_idx, Pass pass) override {
     calls.push_back("acquire " + std::to_string(unit_idx) + (pass == Pass::kForward ? "f" : "b"));
     ++held_[unit_idx];
@@ -144,7 +146,10 @@ class Watched final : public Sharding {
   }
   void sum_over_shards(at::Tensor& /*per_unit*/) override {}
   void sum_over_ranks(at::Tensor& /*values*/) override {}
-  void publish_weights() override {}
+  at::Tensor shard_compute(std::size_t unit_idx) override {
+    return inner_.shard_compute(unit_idx);
+  }
+  void share_weights() override {}
   [[nodiscard]] bool all_released() const {
     return std::all_of(held_.begin(), held_.end(), [](int n) { return n == 0; });
   }
@@ -152,7 +157,7 @@ class Watched final : public Sharding {
   std::vector<std::string> calls;
 
  private:
-  NoShard& inner_;
+  ShardedUnits& inner_;
   std::vector<int> held_;
 };
 
@@ -315,7 +320,8 @@ TEST_CASE("An empty micro-batch makes the calls of a full one and adds nothing")
     CHECK(full.calls == empty.calls);
     CHECK(full.all_released());
     CHECK(empty.all_released());
-    CHECK(full.calls.front() == "acquire 0f");
+    CHECK(full.calls.front() == "begin");
+    CHECK(full.calls.back() == "end");
     CHECK(nothing.loss.item<double>() == 0.0);
     for (std::size_t i = 0; i < s.units->units().size(); ++i) {
       CHECK(s.units->shard_gradient(i).abs().max().item<double>() == 0.0);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "core/cuda/lane.h"
+#include "core/train/collectives.h"
+#include "core/train/sharding.h"
+
+namespace wam {
+
+// Weights of blocks that are sharded: this rank's piece of each stays, and a block is whole in one
+// of two slots while it is needed. The next block of the pass is gathered in the lane while the
+// current one computes; a slot is written again when the block that was in it has been given back.
+// Where the backward follows the forward, its last two blocks are still there.
+class WeightSlots {
+ public:
+  // `units` are all of them; those that are held throughout are not this object's. All references
+  // must outlive it.
+  WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane);
+
+  // A pass begins: what is in the slots may be out of date.
+  void begin_pass();
+  void acquire(std::size_t unit_idx, Pass pass);
+  void release(std::size_t unit_idx);
+  // (piece) compute type: what this rank holds of the unit.
+  [[nodiscard]] at::Tensor& piece(std::size_t unit_idx) { return pieces_.at(unit_idx); }
+
+ private:
+  struct Slot {
+    at::Tensor buffer;
+    std::optional<std::size_t> unit;
+    int users = 0;
+    Mark gathered;  // in the lane
+    Mark given_back;
+  };
+
+  Slot* slot_of(std::size_t unit_idx);
+  Slot& gather(std::size_t unit_idx);
+  [[nodiscard]] std::optional<std::size_t> next(std::size_t unit_idx, Pass pass) const;
+
+  std::vector<Unit>& units_;
+  Collectives& shards_;
+  Lane& lane_;
+  std::vector<at::Tensor> pieces_;   // undefined for units held throughout
+  std::vector<std::string> titles_;  // for messages, one a unit
+  std::array<Slot, 2> slots_;
+};
+
+}  // namespace wam
