@@ -209,6 +209,7 @@ class Run {
                           .metrics = *metrics_,
                           .log = log_,
                           .stop = stop_,
+                          .observer = nullptr,
                           .validator = validator_ ? &*validator_ : nullptr,
                           .save = [this](std::int64_t step) { save(step); }};
     LoopOptions options = loop_options(recipe_, device_);
@@ -233,7 +234,8 @@ class Run {
     }
   }
 
-  StopSignal stop_;  // from the first second until the last checkpoint is on the disk
+  StopSignal signal_;  // from the first second until the last checkpoint is on the disk
+  LocalStop stop_{signal_};
   const ResolvedRecipe& recipe_;
   Log& log_;
   at::Device device_;

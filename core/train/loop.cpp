@@ -47,12 +47,12 @@ class Loop {
 
   LoopEnd run(std::int64_t first_step) {
     for (std::int64_t step = first_step; step < options_.steps; ++step) {
-      if (parts_.stop.requested()) return stop(step, first_step);
+      if (parts_.stop.agreed()) return stop(step, first_step);
       PendingStep submitted = submit(step);
       read_pending();
       pending_ = std::move(submitted);
       if (!options_.reads_late) read_pending();
-      if (parts_.stop.requested() && step + 1 < options_.steps) return stop(step + 1, first_step);
+      if (parts_.stop.agreed() && step + 1 < options_.steps) return stop(step + 1, first_step);
       if (is_due(options_.validate_every, step + 1)) validate(step + 1);
       if (is_due(options_.checkpoint_every, step + 1)) save(step + 1);
     }
@@ -67,6 +67,10 @@ class Loop {
     return every > 0 && step % every == 0;
   }
 
+  void enter(Phase phase, std::int64_t step, std::int64_t micro_step = 0) {
+    if (parts_.observer != nullptr) parts_.observer->enter(phase, step, micro_step);
+  }
+
   // A step that fails keeps no other's line from the file.
   PendingStep submit(std::int64_t step) {
     try {
@@ -79,8 +83,9 @@ class Loop {
 
   PendingStep train_step(std::int64_t step) {
     StepMetrics known;
-    const at::Tensor losses = micro_steps(known);
     known.step = step + 1;
+    const at::Tensor losses = micro_steps(known);
+    enter(Phase::kUpdate, step + 1);
     known.learning_rate = options_.schedule.rate(step);
     const UpdateResult update = parts_.optimizer.step(known.learning_rate);
     known.samples_seen = parts_.source.samples_consumed();
@@ -99,9 +104,11 @@ class Loop {
     at::Tensor sums;
     batch_ids_.clear();
     for (std::int64_t m = 0; m < count; ++m) {
+      enter(Phase::kDataWait, metrics.step, m + 1);
       const auto wait = Clock::now();
       const Batch batch = parts_.source.next();
       metrics.data_wait_s += seconds_since(wait);
+      enter(Phase::kForwardBackward, metrics.step, m + 1);
       batch_ids_.insert(batch_ids_.end(), batch.id.begin(), batch.id.end());
       parts_.sharding.begin_micro_step(m + 1 == count);
       const Losses part = parts_.model.train(batch, parts_.sharding, options_.seed, weight);
@@ -163,9 +170,10 @@ class Loop {
 
   void validate(std::int64_t step) {
     // Who waits for the run to end does not wait for a score.
-    if (parts_.validator == nullptr || step == last_validated_ || parts_.stop.requested()) return;
+    if (parts_.validator == nullptr || step == last_validated_ || parts_.stop.agreed()) return;
     last_validated_ = step;
     read_pending();
+    enter(Phase::kValidation, step);
     const ValidationMetrics m =
         parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
     parts_.metrics.write(m);
@@ -185,6 +193,7 @@ class Loop {
     if (step == last_saved_) return;
     last_saved_ = step;
     read_pending();
+    enter(Phase::kCheckpoint, step);
     const auto start = Clock::now();
     parts_.save(step);
     last_complete_ = Clock::now();
@@ -195,12 +204,11 @@ class Loop {
     read_pending();
     parts_.log.end_progress();
     if (step == first_step) {
-      parts_.log.info(
-          fmt::format("{} received before the first step: leaving", parts_.stop.name()));
+      parts_.log.info(fmt::format("{} before the first step: leaving", parts_.stop.reason()));
       return LoopEnd::kStopped;
     }
     parts_.log.info(
-        fmt::format("{} received: saving after step {} and leaving", parts_.stop.name(), step));
+        fmt::format("{}: saving after step {} and leaving", parts_.stop.reason(), step));
     save(step);
     return LoopEnd::kStopped;
   }

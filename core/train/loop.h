@@ -10,8 +10,9 @@
 #include "core/train/metrics.h"
 #include "core/train/model.h"
 #include "core/train/optimizer.h"
+#include "core/train/phase.h"
 #include "core/train/schedule.h"
-#include "core/train/stop_signal.h"
+#include "core/train/stop_agreement.h"
 #include "core/train/validation.h"
 
 namespace wam {
@@ -41,7 +42,8 @@ struct LoopParts {
   BatchSource& source;
   MetricsFile& metrics;
   Log& log;
-  const StopSignal& stop;
+  StopAgreement& stop;
+  PhaseObserver* observer;                      // may be null
   const Validator* validator;                   // may be null
   std::function<void(std::int64_t step)> save;  // writes a checkpoint after `step` steps
 };
@@ -49,7 +51,7 @@ struct LoopParts {
 enum class LoopEnd { kFinished, kStopped };
 
 // Runs steps [first_step, options.steps): micro-steps, update, metrics, validation, checkpoints. A
-// stop request ends it after the step in hand, with a checkpoint.
+// stop that was agreed ends it after the step in hand, with a checkpoint.
 //
 // The host reads the device once a step, and is never more than one step ahead of what it has read.
 // Before a validation, a checkpoint and the end it reads what is left.

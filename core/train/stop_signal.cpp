@@ -13,7 +13,14 @@ std::atomic<int> g_received{0};  // NOLINT(cppcoreguidelines-avoid-non-const-glo
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int number) {
-  if (g_received.exchange(number) != 0) _exit(128 + number);
+  const int before = g_received.exchange(number);
+  if (before != 0 && before != SIGUSR1) _exit(128 + number);
+}
+
+// Asks for nothing new when a stop is on its way.
+void on_warning(int number) {
+  int none = 0;
+  g_received.compare_exchange_strong(none, number);
 }
 
 }  // namespace
@@ -22,11 +29,13 @@ StopSignal::StopSignal() {
   g_received = 0;
   std::signal(SIGTERM, on_signal);
   std::signal(SIGINT, on_signal);
+  std::signal(SIGUSR1, on_warning);
 }
 
 StopSignal::~StopSignal() {
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGUSR1, SIG_DFL);
 }
 
 bool StopSignal::requested() const noexcept {
@@ -34,8 +43,16 @@ bool StopSignal::requested() const noexcept {
 }
 
 const char* StopSignal::name() const noexcept {
-  if (g_received == SIGTERM) return "SIGTERM";
-  return g_received == SIGINT ? "SIGINT" : "";
+  switch (g_received) {
+    case SIGTERM:
+      return "SIGTERM";
+    case SIGINT:
+      return "SIGINT";
+    case SIGUSR1:
+      return "SIGUSR1";
+    default:
+      return "";
+  }
 }
 
 }  // namespace wam

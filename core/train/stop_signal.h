@@ -2,9 +2,10 @@
 
 namespace wam {
 
-// Turns SIGTERM and SIGINT into a flag that the loop reads between steps; a second signal ends the
-// process at once with 128 + its number. One object at a time; its destructor
-// restores the default handlers.
+// Turns SIGTERM, SIGINT and SIGUSR1 into a flag that the loop reads between steps. SIGUSR1 is what
+// Slurm is asked to send some time before a job's limit (--signal=USR1@120), so SIGTERM may follow.
+// A second SIGTERM or SIGINT ends the process at once with 128 + its number. One object at a time;
+// its destructor restores the default handlers.
 class StopSignal {
  public:
   StopSignal();
@@ -15,7 +16,7 @@ class StopSignal {
   StopSignal& operator=(StopSignal&&) = delete;
 
   [[nodiscard]] bool requested() const noexcept;
-  // "SIGTERM" or "SIGINT"; empty before a request.
+  // "SIGTERM", "SIGINT" or "SIGUSR1", the latest; empty before a request.
   [[nodiscard]] const char* name() const noexcept;
 };
 

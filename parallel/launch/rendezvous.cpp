@@ -12,6 +12,7 @@
 
 #include "core/base/errors.h"
 #include "parallel/launch/addresses.h"
+#include "parallel/launch/gathering.h"
 #include "parallel/launch/meeting_file.h"
 
 namespace wam {
@@ -27,7 +28,6 @@ constexpr milliseconds kConnectLimit{1000};
 constexpr milliseconds kGreetingLimit{5000};
 // For telling the others who is missing, after the limit.
 constexpr milliseconds kGrace{2000};
-constexpr std::size_t kShownRanks = 32;
 constexpr const char* kVerdictKey = "verdict";
 constexpr const char* kHeardKey = "heard";
 constexpr const char* kAll = "all";
@@ -115,7 +115,6 @@ class Meeting {
   void wait_for_all(c10d::Store& store) const;
   void wait_for_verdict(c10d::Store& store) const;
   [[nodiscard]] std::vector<int> missing_ranks(c10d::Store& store) const;
-  [[nodiscard]] std::string describe(const std::vector<int>& ranks) const;
 
   const LaunchEnv& env_;
   milliseconds limit_;
@@ -133,17 +132,6 @@ void Meeting::fail(const std::string& what) const {
       "address{}.",
       env_.global_rank, env_.world_size, env_.host, at, env_.job_id, env_.attempt, what,
       file_.empty() ? "" : " and sees the run folder"));
-}
-
-std::string Meeting::describe(const std::vector<int>& ranks) const {
-  std::vector<std::string> names;
-  for (const int rank : ranks) {
-    if (names.size() == kShownRanks) break;
-    names.push_back(std::to_string(rank));
-  }
-  std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names);
-  if (ranks.size() > names.size()) text += fmt::format(" and {} more", ranks.size() - names.size());
-  return text;
 }
 
 StorePointer Meeting::open_store() {
@@ -249,7 +237,7 @@ void Meeting::wait_for_all(c10d::Store& store) const {
   for (int rank = 0; rank < env_.world_size; ++rank) keys.push_back(arrival_key(rank));
   std::vector<int> missing;
   if (!wait_for(store, keys, milliseconds{0})) missing = missing_ranks(store);
-  const std::string verdict = missing.empty() ? kAll : absence(describe(missing));
+  const std::string verdict = missing.empty() ? kAll : absence(describe_ranks(missing));
   store.set(kVerdictKey, verdict);
   if (missing.empty()) return;
   // The store ends with this process: the others must have heard first.
@@ -264,7 +252,7 @@ void Meeting::wait_for_all(c10d::Store& store) const {
 void Meeting::wait_for_verdict(c10d::Store& store) const {
   if (!wait_for(store, {kVerdictKey}, kGrace)) {
     // Rank 0 came later and still waits, so this rank sees for itself.
-    fail(absence(describe(missing_ranks(store))));
+    fail(absence(describe_ranks(missing_ranks(store))));
   }
   const std::string verdict = store.get_to_str(kVerdictKey);
   if (verdict == kAll) return;

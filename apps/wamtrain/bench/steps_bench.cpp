@@ -159,6 +159,7 @@ class StepsBench {
                           .metrics = metrics_,
                           .log = quiet,
                           .stop = stop_,
+                          .observer = nullptr,
                           .validator = nullptr,
                           .save = [](std::int64_t) {}};
     LoopOptions options = loop_options(context_.recipe, context_.device);
@@ -167,7 +168,7 @@ class StepsBench {
     options.checkpoint_at_end = false;
     options.validate_every = 0;
     const LoopEnd end = run_loop(parts, options, done_);
-    require<Error>(end == LoopEnd::kFinished, "benchmark: ended by {}.", stop_.name());
+    require<Error>(end == LoopEnd::kFinished, "benchmark: ended, {}.", stop_.reason());
     done_ += steps;
   }
 
@@ -212,7 +213,8 @@ class StepsBench {
   }
 
   const BenchContext& context_;
-  StopSignal stop_;
+  StopSignal signal_;
+  LocalStop stop_{signal_};
   ScratchFile scratch_;
   std::unique_ptr<WamModel> model_;
   std::unique_ptr<Sharding> units_;

@@ -9,29 +9,23 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/base/errors.h"
-#include "parallel/launch/rendezvous.h"
+#include "parallel/launch/gathering.h"
 
 namespace {
-
-// Rank 0 holds the store and leaves last.
-void leave_in_order(c10d::Store& store, const wam::LaunchEnv& env) {
-  store.add("done", 1);
-  while (env.global_rank == 0 && store.add("done", 0) < env.world_size) {
-  }
-}
 
 void run(const std::string& run_dir, int limit_ms, int absent_rank) {
   const wam::LaunchEnv env = wam::read_launch_env(wam::process_environment());
   if (env.global_rank == absent_rank) return;
-  const auto store =
-      wam::meet(env, {.run_dir = run_dir, .time_limit = std::chrono::milliseconds(limit_ms)});
-  store->set(fmt::format("name/{}", env.global_rank), std::to_string(env.global_rank));
+  wam::Gathering gathering(env,
+                           {.run_dir = run_dir, .time_limit = std::chrono::milliseconds(limit_ms)});
+  c10d::Store& store = gathering.store();
+  store.set(fmt::format("name/{}", env.global_rank), std::to_string(env.global_rank));
   std::string met;
   for (int rank = 0; rank < env.world_size; ++rank) {
-    met += " " + store->get_to_str(fmt::format("name/{}", rank));
+    met += " " + store.get_to_str(fmt::format("name/{}", rank));
   }
   fmt::print("rank {} of {} met{}\n", env.global_rank, env.world_size, met);
-  leave_in_order(*store, env);
+  gathering.leave();
 }
 
 }  // namespace

@@ -99,14 +99,16 @@ FakeRun::FakeRun(const std::filesystem::path& folder,
 
 LoopEnd FakeRun::run(std::int64_t first_step) {
   MetricsFile metrics(options.run_folder / "metrics.jsonl");
-  const StopSignal stop;
+  const StopSignal signal;
+  LocalStop local(signal);
   const LoopParts parts{.model = model,
                         .sharding = sharding,
                         .optimizer = optimizer,
                         .source = source_,
                         .metrics = metrics,
                         .log = log_.log(),
-                        .stop = stop,
+                        .stop = stop != nullptr ? *stop : local,
+                        .observer = observer,
                         .validator = nullptr,
                         .save = [this](std::int64_t step) {
                           saved.push_back(step);

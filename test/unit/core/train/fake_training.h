@@ -75,6 +75,8 @@ class FakeRun {
   AdamW optimizer;
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};
+  StopAgreement* stop = nullptr;  // null: this process's signals
+  PhaseObserver* observer = nullptr;
 
  private:
   FakeSource source_;

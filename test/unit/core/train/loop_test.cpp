@@ -45,6 +45,24 @@ void set_up_skips(FakeRun& run) {
   run.model.bad_ordinals = {5, 8, 20};  // steps 2, 3 and 6
 }
 
+// Says yes from a certain question on.
+class AnsweredStop final : public wam::StopAgreement {
+ public:
+  bool agreed() override { return ++asked_ >= yes_from; }
+  [[nodiscard]] std::string reason() const override { return "a reason"; }
+  int yes_from = 1;
+
+ private:
+  int asked_ = 0;
+};
+
+struct PhaseLog final : public wam::PhaseObserver {
+  void enter(wam::Phase phase, std::int64_t step, std::int64_t micro_step) noexcept override {
+    text += fmt::format("{} {}.{}, ", wam::name_of(phase), step, micro_step);
+  }
+  std::string text;
+};
+
 }  // namespace
 
 TEST_CASE("loop: a micro-batch of any size gives the same steps, uneven ones weighted by size") {
@@ -163,6 +181,57 @@ TEST_CASE("loop: a stop request ends it after the step in hand, with a checkpoin
   CHECK(run.lines().size() == 3);
   CHECK(run.saved == std::vector<std::int64_t>{3});
   CHECK_THAT(run.log_text(), Catch::Contains("SIGTERM received: saving after step 3 and leaving"));
+}
+
+TEST_CASE("loop: Slurm's warning is a stop request, and SIGTERM after it is no second one") {
+  const TempFolder folder;
+  FakeRun run(folder.path(), 4, 2);
+  run.model.on_sample = [](std::uint64_t ordinal) {
+    if (ordinal == 8) std::raise(SIGUSR1);
+  };
+  run.on_save = [] {
+    std::raise(SIGTERM);
+    std::raise(SIGUSR1);
+  };
+
+  CHECK(run.run() == wam::LoopEnd::kStopped);
+
+  CHECK(run.saved == std::vector<std::int64_t>{3});
+  CHECK_THAT(run.log_text(), Catch::Contains("SIGUSR1 received: saving after step 3 and leaving"));
+}
+
+TEST_CASE("loop: where it stops depends on nothing but which of its questions is answered yes") {
+  const TempFolder folder;
+  AnsweredStop stop;
+  FakeRun run(folder.path(), 4, 2);
+  run.stop = &stop;
+
+  // One question before the first step; then one after each step, and one before the next.
+  const auto [yes_from, saved] =
+      GENERATE(std::pair{1, 0}, std::pair{2, 1}, std::pair{3, 1}, std::pair{4, 2}, std::pair{7, 3});
+  stop.yes_from = yes_from;
+
+  CHECK(run.run() == wam::LoopEnd::kStopped);
+
+  CHECK(run.saved == (saved == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{saved}));
+  CHECK_THAT(run.log_text(), Catch::Contains("a reason"));
+}
+
+TEST_CASE("loop: tells where it stands") {
+  const TempFolder folder;
+  PhaseLog phases;
+  FakeRun run(folder.path(), 4, 2);
+  run.observer = &phases;
+  run.options.steps = 2;
+  run.options.checkpoint_every = 1;
+
+  run.run();
+
+  CHECK(phases.text ==
+        "waiting for data 1.1, forward and backward 1.1, waiting for data 1.2, "
+        "forward and backward 1.2, update 1.0, checkpoint 1.0, "
+        "waiting for data 2.1, forward and backward 2.1, waiting for data 2.2, "
+        "forward and backward 2.2, update 2.0, checkpoint 2.0, ");
 }
 
 TEST_CASE("loop: a stop request in the last step is a finished run") {

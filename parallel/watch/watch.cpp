@@ -1,0 +1,155 @@
+#include "parallel/watch/watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <unistd.h>
+
+#include "parallel/launch/gathering.h"
+#include "parallel/watch/exchange.h"
+
+namespace wam {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kTick{1000};
+constexpr milliseconds kSilence{15'000};
+constexpr milliseconds kLook{100};
+constexpr milliseconds kHearing{3000};
+// The connection's own limit: longer than any run waits, since c10d prints pages when it is over.
+constexpr milliseconds kNoLimit = std::chrono::hours(24 * 365);
+constexpr int kExitMachine = 3;
+
+c10::intrusive_ptr<c10d::Store> connect_again(c10d::Store& store, int rank) {
+  try {
+    auto connection = store.clone();
+    connection->setTimeout(kNoLimit);
+    return connection;
+  } catch (const c10::Error& error) {
+    throw CommError(fmt::format(
+        "rank {} opening a second connection to the store of rank 0: {}. Fix: look for the first "
+        "error in the output of rank 0.",
+        rank, error.what_without_backtrace()));
+  }
+}
+
+std::string holder_of_store(const LaunchEnv& env) {
+  if (!env.master || !env.master->served_by_launcher) return "rank 0";
+  return fmt::format("torchrun's agent at {}:{}", env.master->host, env.master->port);
+}
+
+}  // namespace
+
+Watch::Watch(const LaunchEnv& env,
+             c10d::Store& store,
+             const Progress& progress,
+             const StopSignal& signal,
+             WatchOptions options)
+    : env_(env), progress_(progress), options_(std::move(options)) {
+  const milliseconds silence = std::min(kSilence, options_.limit);
+  tick_ = std::min(kTick, silence / 5);
+  exchange_ = std::make_shared<Exchange>(
+      connect_again(store, env.global_rank),
+      ExchangeOptions{.rank = env.global_rank,
+                      .world_size = env.world_size,
+                      .host = env.host,
+                      .store_holder = holder_of_store(env),
+                      .limits = {.still = options_.limit, .silence = silence, .doubt = 4 * tick_},
+                      .tick = tick_,
+                      .progress = [this] { return state(); },
+                      .wish =
+                          [&signal] {
+                            return signal.requested() ? std::string(signal.name()) + " received"
+                                                      : std::string();
+                          }});
+  exchanging_ = std::thread([exchange = exchange_] { exchange->run(); });
+  looking_ = std::thread([this] { look_after(); });
+}
+
+Watch::~Watch() {
+  const bool has_verdict = exchange_->wait_for_verdict(milliseconds{0}).has_value();
+  if (has_verdict) exchange_->wait_until_heard(kHearing);
+  exchange_->stop();
+  looking_.join();
+  // A request to a host that hangs does not return; the thread owns what it uses.
+  exchange_->wait_until_done(milliseconds{1000}) ? exchanging_.join() : exchanging_.detach();
+}
+
+StopAgreement& Watch::stop() {
+  return exchange_->ballot();
+}
+
+ProgressState Watch::state() const {
+  return progress_.state(options_.completed ? options_.completed() : 0);
+}
+
+std::string Watch::message(const Verdict& verdict) const {
+  return fmt::format(
+      "rank {} of {} leaves at {}: {}. Fix: look for the first error in the output of {}; the same "
+      "command goes on from the last checkpoint.",
+      env_.global_rank, env_.world_size, position(state()), verdict.text,
+      describe_ranks(verdict.culprits));
+}
+
+CommError Watch::explain(const std::string& error) {
+  exchange_->report({.kind = Failure::Kind::kCollective, .text = error});
+  // Until rank 0 has read it, has made up its mind, and the verdict is here.
+  const auto verdict = exchange_->wait_for_verdict(8 * tick_ + kHearing);
+  if (verdict) return CommError(message(*verdict));
+  return CommError(fmt::format("rank {} of {} leaves at {}: {}", env_.global_rank, env_.world_size,
+                               position(state()), error));
+}
+
+void Watch::report_error(const std::string& text, int exit_code) {
+  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
+    throw CommError(message(*verdict));
+  }
+  own_error_ = text;
+  own_exit_code_ = exit_code;
+  exchange_->report({.kind = Failure::Kind::kOwn, .text = text});
+  if (exchange_->wait_for_verdict(kHearing)) exchange_->wait_until_heard(kHearing);
+}
+
+void Watch::leave() {
+  exchange_->leave();
+  while (!exchange_->wait_until_done(kLook)) {
+    if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
+      throw CommError(message(*verdict));
+    }
+  }
+  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
+    throw CommError(message(*verdict));
+  }
+}
+
+void Watch::look_after() {
+  Clock::time_point runs_since = Clock::now();
+  Clock::time_point last = runs_since;
+  while (!exchange_->wait_until_stopping(milliseconds{0})) {
+    if (const auto verdict = exchange_->wait_for_verdict(kLook)) {
+      end_run(*verdict);
+      return;
+    }
+    const auto now = Clock::now();
+    // This process did not run: the silence is its own.
+    if (now - last > std::max(10 * kLook, tick_)) runs_since = now;
+    last = now;
+    exchange_->look_at_rank_0(runs_since, now);
+  }
+}
+
+void Watch::end_run(const Verdict& verdict) {
+  if (options_.abort) std::thread(options_.abort).detach();
+  const std::string text = message(verdict);
+  if (exchange_->wait_until_stopping(options_.grace)) return;
+  const int own = own_exit_code_;
+  options_.last_words(own != 0 ? own_error_ : text);
+  _exit(own != 0 ? own : kExitMachine);
+}
+
+}  // namespace wam
