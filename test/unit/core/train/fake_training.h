@@ -75,6 +75,8 @@ class FakeRun {
   AdamW optimizer;
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};
+  std::function<bool()> saving = [] { return false; };
+  std::function<void()> before_update = [] {};
 
  private:
   FakeSource source_;
