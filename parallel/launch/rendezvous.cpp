@@ -13,6 +13,7 @@
 #include "core/base/errors.h"
 #include "parallel/launch/addresses.h"
 #include "parallel/launch/meeting_file.h"
+#include "parallel/launch/rank_words.h"
 
 namespace wam {
 namespace {
@@ -27,7 +28,6 @@ constexpr milliseconds kConnectLimit{1000};
 constexpr milliseconds kGreetingLimit{5000};
 // For telling the others who is missing, after the limit.
 constexpr milliseconds kGrace{2000};
-constexpr std::size_t kShownRanks = 32;
 constexpr const char* kVerdictKey = "verdict";
 constexpr const char* kHeardKey = "heard";
 constexpr const char* kAll = "all";
@@ -43,13 +43,6 @@ std::string token_key(const std::string& token) {
 std::string random_token() {
   std::random_device source;
   return fmt::format("{:08x}{:08x}", source(), source());
-}
-
-// One line, without the end of a sentence.
-std::string reason(const c10::Error& error) {
-  std::string text = error.what_without_backtrace();
-  text.resize(text.find_last_not_of(" .?!\n") + 1);
-  return text;
 }
 
 // Nothing when what listens there does not greet as a store does. c10d's constructor waits for that
@@ -115,7 +108,6 @@ class Meeting {
   void wait_for_all(c10d::Store& store) const;
   void wait_for_verdict(c10d::Store& store) const;
   [[nodiscard]] std::vector<int> missing_ranks(c10d::Store& store) const;
-  [[nodiscard]] std::string describe(const std::vector<int>& ranks) const;
 
   const LaunchEnv& env_;
   milliseconds limit_;
@@ -135,17 +127,6 @@ void Meeting::fail(const std::string& what) const {
       file_.empty() ? "" : " and sees the run folder"));
 }
 
-std::string Meeting::describe(const std::vector<int>& ranks) const {
-  std::vector<std::string> names;
-  for (const int rank : ranks) {
-    if (names.size() == kShownRanks) break;
-    names.push_back(std::to_string(rank));
-  }
-  std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names);
-  if (ranks.size() > names.size()) text += fmt::format(" and {} more", ranks.size() - names.size());
-  return text;
-}
-
 StorePointer Meeting::open_store() {
   c10d::TCPStoreOptions options;
   options.isServer = true;
@@ -160,7 +141,7 @@ StorePointer Meeting::open_store() {
       throw CommError(
           fmt::format("rank 0 on {} opening the meeting place at {}: {}. Fix: choose a MASTER_PORT "
                       "that is free on the host of rank 0.",
-                      env_.host, where_, reason(error)));
+                      env_.host, where_, store_reason(error)));
     }
   }
   options.port = 0;
@@ -249,7 +230,7 @@ void Meeting::wait_for_all(c10d::Store& store) const {
   for (int rank = 0; rank < env_.world_size; ++rank) keys.push_back(arrival_key(rank));
   std::vector<int> missing;
   if (!wait_for(store, keys, milliseconds{0})) missing = missing_ranks(store);
-  const std::string verdict = missing.empty() ? kAll : absence(describe(missing));
+  const std::string verdict = missing.empty() ? kAll : absence(describe_ranks(missing));
   store.set(kVerdictKey, verdict);
   if (missing.empty()) return;
   // The store ends with this process: the others must have heard first.
@@ -264,7 +245,7 @@ void Meeting::wait_for_all(c10d::Store& store) const {
 void Meeting::wait_for_verdict(c10d::Store& store) const {
   if (!wait_for(store, {kVerdictKey}, kGrace)) {
     // Rank 0 came later and still waits, so this rank sees for itself.
-    fail(absence(describe(missing_ranks(store))));
+    fail(absence(describe_ranks(missing_ranks(store))));
   }
   const std::string verdict = store.get_to_str(kVerdictKey);
   if (verdict == kAll) return;
@@ -285,7 +266,7 @@ StorePointer Meeting::run() {
     store->setTimeout(limit_);
     return store;
   } catch (const c10::Error& error) {
-    fail("the store of rank 0 cannot be used any more: " + reason(error));
+    fail("the store of rank 0 cannot be used any more: " + store_reason(error));
   }
 }
 
