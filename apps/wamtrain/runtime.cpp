@@ -102,7 +102,7 @@ class Run {
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
                                 .keep = recipe_.options.checkpoint.keep},
-        sharding_->units().front().placement(), log_);
+        sharding_->units(), log_);
   }
 
   [[nodiscard]] const std::string& hash_of(const std::string& component) const {
@@ -179,7 +179,7 @@ class Run {
     run.model = self.model;
     run.frozen = frozen_;
     run.extra = facts_;
-    writer_->save(sharding_->units(), std::move(run));
+    writer_->save(std::move(run));
   }
 
   void open_stream() {
@@ -201,6 +201,7 @@ class Run {
 
   LoopEnd loop() {
     open_stream();
+    writer_->wait();  // its memory was made ready while weights were read
     reset_peak_memory(device_);
     const LoopParts parts{.model = *model_,
                           .sharding = *sharding_,
@@ -211,7 +212,9 @@ class Run {
                           .stop = stop_,
                           .observer = nullptr,
                           .validator = validator_ ? &*validator_ : nullptr,
-                          .save = [this](std::int64_t step) { save(step); }};
+                          .save = [this](std::int64_t step) { save(step); },
+                          .saving = [this] { return writer_->is_busy(); },
+                          .before_update = [this] { writer_->before_update(); }};
     LoopOptions options = loop_options(recipe_, device_);
     options.resumed = resumed_;
     if (first_step_ >= options.steps && resumed_) {

@@ -71,6 +71,7 @@ LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device) {
   options.log_every = recipe.options.log.every;
   options.checkpoint_every = recipe.options.checkpoint.every;
   options.checkpoint_at_end = recipe.options.checkpoint.at_end;
+  options.skips_when_busy = recipe.options.checkpoint.when_busy == WhenBusy::kSkip;
   options.validate_every = recipe.options.validate.every;
   options.max_nonfinite = recipe.train.options.max_nonfinite;
   options.reads_late = device.is_cuda();

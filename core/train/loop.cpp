@@ -8,6 +8,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
@@ -22,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+constexpr std::chrono::milliseconds kNotedWait{1};
 
 // Samples per second over the last steps, without validation and checkpoints.
 class Rate {
@@ -54,7 +57,7 @@ class Loop {
       if (!options_.reads_late) read_pending();
       if (parts_.stop.agreed() && step + 1 < options_.steps) return stop(step + 1, first_step);
       if (is_due(options_.validate_every, step + 1)) validate(step + 1);
-      if (is_due(options_.checkpoint_every, step + 1)) save(step + 1);
+      if (is_due(options_.checkpoint_every, step + 1) && !skips(step + 1)) save(step + 1);
     }
     read_pending();
     parts_.log.end_progress();
@@ -87,6 +90,7 @@ class Loop {
     const at::Tensor losses = micro_steps(known);
     enter(Phase::kUpdate, step + 1);
     known.learning_rate = options_.schedule.rate(step);
+    before_update();
     const UpdateResult update = parts_.optimizer.step(known.learning_rate);
     known.samples_seen = parts_.source.samples_consumed();
     known.epoch =
@@ -198,6 +202,31 @@ class Loop {
     parts_.save(step);
     last_complete_ = Clock::now();
     checkpoint_s_ += std::chrono::duration<double>(last_complete_ - start).count();
+  }
+
+  void before_update() {
+    const auto start = Clock::now();
+    parts_.before_update();
+    const auto waited = Clock::now() - start;
+    if (waited < kNotedWait) return;  // asking costs microseconds
+    checkpoint_s_ += std::chrono::duration<double>(waited).count();
+    last_complete_ += waited;
+  }
+
+  // Every rank finds the same, since all of them save or none does.
+  bool skips(std::int64_t step) {
+    if (!options_.skips_when_busy || step == options_.steps) return false;
+    read_pending();
+    const double mine = parts_.saving() ? 1 : 0;
+    const auto device = parts_.sharding.units().front().placement().device;
+    at::Tensor busy = at::full({1}, mine, at::TensorOptions(device).dtype(at::kDouble));
+    parts_.sharding.sum_over_ranks(busy);
+    if (busy.item<double>() == 0) return false;
+    parts_.log.info(
+        fmt::format("step {}: the last checkpoint is still being written, this one is skipped "
+                    "(checkpoint.when_busy: skip)",
+                    step));
+    return true;
   }
 
   LoopEnd stop(std::int64_t step, std::int64_t first_step) {

@@ -23,6 +23,9 @@ struct LoopOptions {
   std::int64_t log_every = 1;
   std::int64_t checkpoint_every = 0;  // 0: only at the end
   bool checkpoint_at_end = true;
+  // A save that falls due while a rank still writes the last one is left out, not waited for. The
+  // run's last one never is.
+  bool skips_when_busy = false;
   bool resumed = false;             // first_step has a checkpoint already
   std::int64_t validate_every = 0;  // 0: never
   std::int64_t max_nonfinite = 5;   // skipped updates in a row before the run stops
@@ -45,7 +48,11 @@ struct LoopParts {
   StopAgreement& stop;
   PhaseObserver* observer;                      // may be null
   const Validator* validator;                   // may be null
-  std::function<void(std::int64_t step)> save;  // writes a checkpoint after `step` steps
+  std::function<void(std::int64_t step)> save;  // starts a checkpoint after `step` steps
+  // This rank still writes the last checkpoint.
+  std::function<bool()> saving = [] { return false; };
+  // Called when the state is about to change, which a checkpoint may still be copying.
+  std::function<void()> before_update = [] {};
 };
 
 enum class LoopEnd { kFinished, kStopped };

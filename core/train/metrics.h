@@ -23,7 +23,7 @@ struct StepMetrics {
   double samples_per_s = 0;
   std::uint64_t samples_seen = 0;
   std::int64_t peak_memory_bytes = 0;
-  double checkpoint_s = 0;   // waited for a checkpoint since the line before
+  double checkpoint_s = 0;   // the host waited for a checkpoint since the line before
   std::string largest_unit;  // with the largest gradient norm, and that norm
   double largest_unit_norm = 0;
   bool skipped = false;              // the update was not applied: the norm was not finite

@@ -56,6 +56,13 @@ struct PlannedNames<MasterType> {
   static constexpr std::array<std::string_view, 1> table{"bf16"};
 };
 
+enum class WhenBusy { kWait, kSkip };
+template <>
+struct EnumNames<WhenBusy> {
+  static constexpr std::array table{std::pair{WhenBusy::kWait, std::string_view("wait")},
+                                    std::pair{WhenBusy::kSkip, std::string_view("skip")}};
+};
+
 struct RunSection {
   std::filesystem::path dir;
   std::uint64_t seed = 42;
@@ -154,6 +161,7 @@ struct CheckpointSection {
   std::int64_t every = 500;
   std::int64_t keep = 3;
   bool at_end = true;
+  WhenBusy when_busy = WhenBusy::kWait;
   std::string resume = "auto";
 
   template <class V>
@@ -163,6 +171,10 @@ struct CheckpointSection {
       "true: the finished run is saved. false: it is not, for trials that only watch the loss; a "
       "stop request still saves.");
     v("keep", keep, "Newest checkpoints that are kept (number).", at_least(1));
+    v("when_busy", when_busy,
+      "What happens when a checkpoint falls due while the last one is still being written. wait: "
+      "training waits, and the log says for how long. skip: this one is left out, and the log says "
+      "so; the run's last one never is.");
     v("resume", resume,
       "auto: the newest complete checkpoint of run.dir whose hashes hold, a fresh start when there "
       "is no checkpoint at all. never: a fresh start; refused when run.dir holds checkpoints. Or "

@@ -14,6 +14,7 @@
 #include "parallel/launch/addresses.h"
 #include "parallel/launch/gathering.h"
 #include "parallel/launch/meeting_file.h"
+#include "parallel/launch/rank_words.h"
 
 namespace wam {
 namespace {
@@ -43,13 +44,6 @@ std::string token_key(const std::string& token) {
 std::string random_token() {
   std::random_device source;
   return fmt::format("{:08x}{:08x}", source(), source());
-}
-
-// One line, without the end of a sentence.
-std::string reason(const c10::Error& error) {
-  std::string text = error.what_without_backtrace();
-  text.resize(text.find_last_not_of(" .?!\n") + 1);
-  return text;
 }
 
 // Nothing when what listens there does not greet as a store does. c10d's constructor waits for that
@@ -148,7 +142,7 @@ StorePointer Meeting::open_store() {
       throw CommError(
           fmt::format("rank 0 on {} opening the meeting place at {}: {}. Fix: choose a MASTER_PORT "
                       "that is free on the host of rank 0.",
-                      env_.host, where_, reason(error)));
+                      env_.host, where_, store_reason(error)));
     }
   }
   options.port = 0;
@@ -273,7 +267,7 @@ StorePointer Meeting::run() {
     store->setTimeout(limit_);
     return store;
   } catch (const c10::Error& error) {
-    fail("the store of rank 0 cannot be used any more: " + reason(error));
+    fail("the store of rank 0 cannot be used any more: " + store_reason(error));
   }
 }
 

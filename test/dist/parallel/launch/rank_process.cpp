@@ -1,13 +1,18 @@
 #include "test/dist/parallel/launch/rank_process.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/io/atomic_file.h"
 
@@ -24,7 +29,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 RankProcess::RankProcess(const std::vector<std::string>& words,
-                         const std::map<std::string, std::string>& variables,
+                         const Variables& variables,
                          std::filesystem::path output)
     : output_(std::move(output)) {
   std::vector<std::string> arguments = words;
@@ -60,6 +65,37 @@ int RankProcess::wait() {
 
 std::string RankProcess::output() const {
   return read_file(output_);
+}
+
+Listener::Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(socket_, generic, length) != 0 || ::listen(socket_, 16) != 0 ||
+      ::getsockname(socket_, generic, &length) != 0) {
+    throw std::runtime_error(std::string("listening at a free port: ") + std::strerror(errno));
+  }
+  port_ = ::ntohs(address.sin_port);
+}
+
+Listener::~Listener() {
+  ::close(socket_);
+}
+
+std::string free_port() {
+  return Listener().port();
+}
+
+Variables by_torchrun(int rank, int size, const std::string& port) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(size)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"LOCAL_WORLD_SIZE", std::to_string(size)},
+          {"TORCHELASTIC_RUN_ID", "none"},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", port}};
 }
 
 }  // namespace wam::test

@@ -9,12 +9,14 @@
 
 namespace wam::test {
 
+using Variables = std::map<std::string, std::string>;
+
 // A process with an environment of its own; its output and errors go to one file.
 class RankProcess {
  public:
   // PATH, HOME and TMPDIR are kept of this process's environment, nothing else.
   RankProcess(const std::vector<std::string>& words,
-              const std::map<std::string, std::string>& variables,
+              const Variables& variables,
               std::filesystem::path output);
   ~RankProcess();
   RankProcess(const RankProcess&) = delete;
@@ -31,5 +33,26 @@ class RankProcess {
   pid_t pid_ = -1;
   std::filesystem::path output_;
 };
+
+// A TCP socket of the loopback address at a port that was free.
+class Listener {
+ public:
+  Listener();
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  Listener(Listener&&) = delete;
+  Listener& operator=(Listener&&) = delete;
+  [[nodiscard]] std::string port() const { return std::to_string(port_); }
+
+ private:
+  int socket_;
+  int port_ = 0;
+};
+
+std::string free_port();
+
+// What torchrun sets for a rank of a start on this machine.
+Variables by_torchrun(int rank, int size, const std::string& port);
 
 }  // namespace wam::test

@@ -7,9 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "test/dist/parallel/launch/rank_process.h"
@@ -17,54 +14,17 @@
 #include "test/support/temp_folder.h"
 
 using Catch::Contains;
+using wam::test::by_torchrun;
+using wam::test::free_port;
+using wam::test::Listener;
 using wam::test::RankProcess;
 using wam::test::TempFolder;
-using Variables = std::map<std::string, std::string>;
+using wam::test::Variables;
 
 namespace {
 
 constexpr const char* kLongLimitMs = "30000";
 constexpr const char* kShortLimitMs = "2000";
-
-// A TCP socket of the loopback address at a port that was free.
-class Listener {
- public:
-  Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    REQUIRE(::bind(socket_, generic, length) == 0);
-    REQUIRE(::listen(socket_, 16) == 0);
-    REQUIRE(::getsockname(socket_, generic, &length) == 0);
-    port_ = ::ntohs(address.sin_port);
-  }
-  ~Listener() { ::close(socket_); }
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  Listener(Listener&&) = delete;
-  Listener& operator=(Listener&&) = delete;
-  [[nodiscard]] std::string port() const { return std::to_string(port_); }
-
- private:
-  int socket_;
-  int port_ = 0;
-};
-
-std::string free_port() {
-  return Listener().port();
-}
-
-Variables by_torchrun(int rank, int size, const std::string& port) {
-  return {{"RANK", std::to_string(rank)},
-          {"WORLD_SIZE", std::to_string(size)},
-          {"LOCAL_RANK", std::to_string(rank)},
-          {"LOCAL_WORLD_SIZE", std::to_string(size)},
-          {"TORCHELASTIC_RUN_ID", "none"},
-          {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", port}};
-}
 
 Variables by_slurm(int rank, int size) {
   return {{"SLURM_PROCID", std::to_string(rank)},

@@ -26,11 +26,10 @@ using Clock = std::chrono::steady_clock;
     test::QuietLog log(log_file);
     auto units = test::make_checkpoint_units();
     std::int64_t step = find_resumable(folder).step;
-    CheckpointWriter writer({.folder = folder.path(), .keep = 2, .gather = {}},
-                            units[0].placement(), log.log());
+    CheckpointWriter writer({.folder = folder.path(), .keep = 2}, units, log.log());
     for (;;) {
       test::fill_for_step(units, ++step);
-      writer.save(units, test::make_run(step));
+      writer.save(test::make_run(step));
     }
   } catch (...) {
   }

@@ -1,6 +1,8 @@
 #include "test/unit/core/train/checkpoint_support.h"
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include <ATen/ops/arange.h>
 
@@ -61,13 +63,43 @@ RunState make_run(std::int64_t step) {
 void save_steps(const std::filesystem::path& folder, const std::vector<std::int64_t>& steps) {
   QuietLog log(folder.string() + ".log");
   auto units = make_checkpoint_units();
-  CheckpointWriter writer({.folder = folder, .keep = 0, .gather = {}}, units[0].placement(),
-                          log.log());
+  CheckpointWriter writer({.folder = folder, .keep = 0}, units, log.log());
   for (const std::int64_t step : steps) {
     fill_for_step(units, step);
-    writer.save(units, make_run(step));
+    writer.save(make_run(step));
   }
   writer.wait();
+}
+
+ExchangeTexts ThreadRanks::exchange(int rank) {
+  return [this, rank](const std::string& key, const std::string& mine) {
+    std::unique_lock lock(mutex_);
+    auto& texts = texts_[key];
+    invariant(texts.emplace(rank, mine).second, "a key that was used already");
+    arrived_.notify_all();
+    const bool all = arrived_.wait_for(lock, std::chrono::seconds(20),
+                                       [&] { return texts.size() == world_size_; });
+    require<CommError>(all, "{}: {} of {} ranks came", key, texts.size(), world_size_);
+    std::vector<std::string> out;
+    for (const auto& [from, text] : texts) out.push_back(text);
+    return out;
+  };
+}
+
+std::vector<std::string> ThreadRanks::run(const std::function<void(int rank)>& work) const {
+  std::vector<std::string> messages(world_size_);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < world_size_; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        work(static_cast<int>(rank));
+      } catch (const std::exception& e) {
+        messages[rank] = e.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return messages;
 }
 
 void flip_byte(const std::filesystem::path& file, std::int64_t position) {

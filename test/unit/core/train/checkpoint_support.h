@@ -1,13 +1,17 @@
 #pragma once
 
+#include <condition_variable>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/base/log.h"
 #include "core/train/checkpoint_folder.h"
 #include "core/train/manifest.h"
+#include "core/train/rank_agreement.h"
 #include "core/train/unit.h"
 
 namespace wam::test {
@@ -22,6 +26,23 @@ std::map<std::string, std::string> state_bytes(std::vector<Unit>& units);
 RunState make_run(std::int64_t step);
 // Saves one checkpoint per step, all of them kept, and waits.
 void save_steps(const std::filesystem::path& folder, const std::vector<std::int64_t>& steps);
+
+// Threads of this process in place of ranks: an exchange of texts between them.
+class ThreadRanks {
+ public:
+  explicit ThreadRanks(int world_size) : world_size_(static_cast<std::size_t>(world_size)) {}
+  // What that rank exchanges through. CommError when another has not come within 20 s.
+  [[nodiscard]] ExchangeTexts exchange(int rank);
+  // Runs `work` for every rank, each on a thread, and returns the message of what it threw, ""
+  // where it did not.
+  std::vector<std::string> run(const std::function<void(int rank)>& work) const;
+
+ private:
+  std::size_t world_size_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::map<std::string, std::map<int, std::string>> texts_;  // by key, by rank
+};
 
 // Flips one bit of the byte at `position` (from the end when negative).
 void flip_byte(const std::filesystem::path& file, std::int64_t position);

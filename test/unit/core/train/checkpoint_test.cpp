@@ -1,8 +1,5 @@
 #include <csignal>
 #include <filesystem>
-#include <latch>
-#include <mutex>
-#include <thread>
 
 #include <sys/resource.h>
 
@@ -29,30 +26,19 @@ using test::state_bytes;
 
 constexpr const char* kShard = "shard_00000_of_00001.safetensors";
 
-// Saves on `num_shards` writers, one thread each, that gather what all wrote.
+// Saves on `num_shards` ranks.
 void save_sharded(const fs::path& folder, int num_shards, std::int64_t step) {
   test::QuietLog log(folder.string() + ".log");
-  std::vector<ManifestFile> all(static_cast<std::size_t>(num_shards));
-  std::latch ready(num_shards);
-  std::latch written(num_shards);
-  std::vector<std::thread> ranks;
-  for (int i = 0; i < num_shards; ++i) {
-    ranks.emplace_back([&, i] {
-      auto units = make_checkpoint_units(i, num_shards);
-      fill_for_step(units, step);
-      const auto gather = [&](const ManifestFile& mine) {
-        all[static_cast<std::size_t>(i)] = mine;
-        written.arrive_and_wait();
-        return all;
-      };
-      CheckpointWriter writer({.folder = folder, .keep = 0, .gather = gather}, units[0].placement(),
-                              log.log());
-      ready.arrive_and_wait();  // rank 0 has removed leftovers
-      writer.save(units, make_run(step));
-      writer.wait();
-    });
-  }
-  for (auto& rank : ranks) rank.join();
+  test::ThreadRanks ranks(num_shards);
+  const auto errors = ranks.run([&](int rank) {
+    auto units = make_checkpoint_units(rank, num_shards);
+    fill_for_step(units, step);
+    CheckpointWriter writer({.folder = folder, .keep = 0, .exchange = ranks.exchange(rank)}, units,
+                            log.log());
+    writer.save(make_run(step));
+    writer.wait();
+  });
+  REQUIRE(errors == std::vector<std::string>(static_cast<std::size_t>(num_shards)));
 }
 
 TEST_CASE("What a checkpoint holds comes back bit for bit, with everything about the run") {
@@ -118,29 +104,6 @@ TEST_CASE("Single tensors of a checkpoint, for export") {
                     Contains("unit head has no state array ema"));
 }
 
-TEST_CASE("Training may change the state while the checkpoint is written") {
-  const test::TempFolder temp;
-  test::QuietLog log(temp.path() / "log");
-  const CheckpointFolder folder(temp.path() / "c");
-  auto units = make_checkpoint_units();
-  CheckpointWriter writer({.folder = folder.path(), .keep = 0, .gather = {}}, units[0].placement(),
-                          log.log());
-  for (const std::int64_t step : {1, 2, 3}) {
-    fill_for_step(units, step);
-    writer.save(units, make_run(step));
-    for (Unit& unit : units) unit.state("master").fill_(-1);
-  }
-  writer.wait();
-
-  for (const std::int64_t step : {1, 2, 3}) {
-    CheckpointReader reader(folder.of_step(step));
-    reader.restore(units);
-    auto expected = make_checkpoint_units();
-    fill_for_step(expected, step);
-    CHECK(state_bytes(units) == state_bytes(expected));
-  }
-}
-
 TEST_CASE("The newest `keep` checkpoints stay") {
   const test::TempFolder temp;
   test::QuietLog log(temp.path() / "log");
@@ -148,9 +111,8 @@ TEST_CASE("The newest `keep` checkpoints stay") {
   save_steps(folder.path(), {100});  // of another life of the run, after where it goes on
   auto units = make_checkpoint_units();
   {
-    CheckpointWriter writer({.folder = folder.path(), .keep = 2, .gather = {}},
-                            units[0].placement(), log.log());
-    for (const std::int64_t step : {10, 20, 30, 40}) writer.save(units, make_run(step));
+    CheckpointWriter writer({.folder = folder.path(), .keep = 2}, units, log.log());
+    for (const std::int64_t step : {10, 20, 30, 40}) writer.save(make_run(step));
     writer.wait();
   }
   CHECK(folder.steps() == std::vector<std::int64_t>{30, 40, 100});
@@ -171,9 +133,8 @@ TEST_CASE("Leftovers of killed processes are removed at the start, and it is sai
   make_folders(folder.path() / "step_00000005.deleting");
   write_file_atomically(folder.path() / "notes.txt", "mine");
 
-  const auto units = make_checkpoint_units();
-  const CheckpointWriter writer({.folder = folder.path(), .keep = 2, .gather = {}},
-                                units[0].placement(), log.log());
+  auto units = make_checkpoint_units();
+  const CheckpointWriter writer({.folder = folder.path(), .keep = 2}, units, log.log());
 
   CHECK_FALSE(fs::exists(folder.path() / "step_00000020.tmp"));
   CHECK_FALSE(fs::exists(folder.path() / "step_00000005.deleting"));
@@ -306,8 +267,7 @@ TEST_CASE("A full disk: the error comes with figures, and older checkpoints are 
   save_steps(folder.path(), {10});
   test::QuietLog log(temp.path() / "log");
   auto units = make_checkpoint_units();
-  CheckpointWriter writer({.folder = folder.path(), .keep = 1, .gather = {}}, units[0].placement(),
-                          log.log());
+  CheckpointWriter writer({.folder = folder.path(), .keep = 1}, units, log.log());
   // A limit on file size makes write() fail in the middle, as a full disk does.
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -315,7 +275,7 @@ TEST_CASE("A full disk: the error comes with figures, and older checkpoints are 
   rlimit small = before;
   small.rlim_cur = 4096;
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  writer.save(units, make_run(20));
+  writer.save(make_run(20));
   std::string message;
   try {
     writer.wait();
@@ -329,7 +289,7 @@ TEST_CASE("A full disk: the error comes with figures, and older checkpoints are 
              Contains("writing ") && Contains("step_00000020.tmp") && Contains("File too large"));
   CHECK(find_resumable(folder).folder == folder.of_step(10));
   CHECK_FALSE(fs::exists(folder.path() / "step_00000020.tmp"));
-  writer.save(units, make_run(20));  // and the writer works again
+  writer.save(make_run(20));  // and the writer works again
   writer.wait();
   CHECK(folder.steps() == std::vector<std::int64_t>{20});
 }

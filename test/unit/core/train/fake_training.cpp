@@ -110,10 +110,13 @@ LoopEnd FakeRun::run(std::int64_t first_step) {
                         .stop = stop != nullptr ? *stop : local,
                         .observer = observer,
                         .validator = nullptr,
-                        .save = [this](std::int64_t step) {
-                          saved.push_back(step);
-                          on_save();
-                        }};
+                        .save =
+                            [this](std::int64_t step) {
+                              saved.push_back(step);
+                              on_save();
+                            },
+                        .saving = saving,
+                        .before_update = before_update};
   return run_loop(parts, options, first_step);
 }
 

@@ -77,6 +77,8 @@ class FakeRun {
   std::function<void()> on_save = [] {};
   StopAgreement* stop = nullptr;  // null: this process's signals
   PhaseObserver* observer = nullptr;
+  std::function<bool()> saving = [] { return false; };
+  std::function<void()> before_update = [] {};
 
  private:
   FakeSource source_;
