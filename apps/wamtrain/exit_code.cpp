@@ -3,19 +3,17 @@
 #include <array>
 #include <cstdio>
 #include <new>
-#include <string>
 
 #include <c10/util/Exception.h>
 
 #include <unistd.h>
 
-#include "core/base/errors.h"
-
 namespace wam {
 namespace {
 
-void print_error(const std::string& text) {
-  fmt::print(stderr, "wamtrain: {}\n", text);
+template <class Type>
+bool is(const std::exception& error) {
+  return dynamic_cast<const Type*>(&error) != nullptr;
 }
 
 std::string host_name() {
@@ -23,50 +21,54 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
-int report_machine(const char* what) {
-  print_error(fmt::format("on {}: {}", host_name(), what));
-  return kExitMachine;
+std::string machine_text(const std::exception& error) {
+  if (const auto* memory = dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
+    return fmt::format("{}\nFix: a smaller train.micro_batch, or memory.recompute: full; `wamtrain "
+                       "plan` shows what a recipe needs.",
+                       memory->what_without_backtrace());
+  }
+  if (is<std::bad_alloc>(error)) {
+    return "out of host memory. Fix: a smaller train.micro_batch or data.workers.";
+  }
+  return error.what();
 }
 
-int report_bug(const char* what) {
-  print_error(
-      fmt::format("internal error: {}\nThis is a bug of wamtrain; please report it with "
-                  "the recipe and the log.",
-                  what));
-  return kExitBug;
+std::string text_of(const std::exception& error, int exit_code) {
+  switch (exit_code) {
+    case kExitMachine:
+      return fmt::format("on {}: {}", host_name(), machine_text(error));
+    case kExitBug:
+      return fmt::format("internal error: {}\nThis is a bug of wamtrain; please report it with "
+                         "the recipe and the log.",
+                         error.what());
+    default:
+      return error.what();
+  }
 }
 
 }  // namespace
 
+void print_error(const std::string& text) {
+  fmt::print(stderr, "wamtrain: {}\n", text);
+}
+
+int exit_code_for(const std::exception& error) {
+  if (const auto* told = dynamic_cast<const ToldElsewhere*>(&error)) return told->exit_code();
+  if (is<ConfigError>(error) || is<DataError>(error)) return kExitUser;
+  if (is<DeviceError>(error) || is<CommError>(error)) return kExitMachine;
+  if (is<InvariantError>(error)) return kExitBug;
+  if (is<Error>(error)) return kExitStopped;
+  if (is<c10::OutOfMemoryError>(error) || is<std::bad_alloc>(error)) return kExitMachine;
+  return kExitBug;
+}
+
 int exit_code_of(const std::function<int()>& work) {
   try {
     return work();
-  } catch (const ConfigError& error) {
-    print_error(error.what());
-    return kExitUser;
-  } catch (const DataError& error) {
-    print_error(error.what());
-    return kExitUser;
-  } catch (const DeviceError& error) {
-    return report_machine(error.what());
-  } catch (const CommError& error) {
-    return report_machine(error.what());
-  } catch (const InvariantError& error) {
-    return report_bug(error.what());
-  } catch (const Error& error) {
-    print_error(error.what());
-    return kExitStopped;
-  } catch (const c10::OutOfMemoryError& error) {
-    return report_machine(fmt::format("{}\nFix: a smaller train.micro_batch, or memory.recompute: "
-                                      "full; `wamtrain plan` shows what a recipe needs.",
-                                      error.what_without_backtrace())
-                              .c_str());
-  } catch (const c10::Error& error) {
-    return report_bug(error.what());
-  } catch (const std::bad_alloc&) {
-    return report_machine("out of host memory. Fix: a smaller train.micro_batch or data.workers.");
   } catch (const std::exception& error) {
-    return report_bug(error.what());
+    const int code = exit_code_for(error);
+    if (!is<ToldElsewhere>(error)) print_error(text_of(error, code));
+    return code;
   }
 }
 

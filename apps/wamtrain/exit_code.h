@@ -1,6 +1,10 @@
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <string>
+
+#include "core/base/errors.h"
 
 namespace wam {
 
@@ -12,6 +16,21 @@ enum ExitCode : int {
   kExitMachine = 3,  // DeviceError, CommError, out of memory
   kExitBug = 4,      // InvariantError, LibTorch's own errors, anything unforeseen
 };
+
+// This rank ends because of an error on another one, which has printed it.
+class ToldElsewhere : public Error {
+ public:
+  ToldElsewhere(const std::string& what, int exit_code) : Error(what), exit_code_(exit_code) {}
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+int exit_code_for(const std::exception& error);
+
+// "wamtrain: TEXT" on stderr.
+void print_error(const std::string& text);
 
 // Runs `work`; what it throws is written to stderr in the form that its type asks for, and becomes
 // the exit code.

@@ -33,9 +33,9 @@ std::size_t count_of(const at::Tensor& tensor) {
   return static_cast<std::size_t>(tensor.numel());
 }
 
-class Nccl final : public NcclCollectives {
+class NcclCollectives final : public Collectives {
  public:
-  Nccl(const Axis& axis, const c10::intrusive_ptr<c10d::Store>& store, c10::Device device)
+  NcclCollectives(const Axis& axis, const c10::intrusive_ptr<c10d::Store>& store, c10::Device device)
       : axis_(axis) {
     const c10::cuda::CUDAGuard guard(device);
     const ncclUniqueId id = shared_id(*store);
@@ -46,13 +46,13 @@ class Nccl final : public NcclCollectives {
     say_hello(device);
   }
 
-  ~Nccl() override {
+  ~NcclCollectives() override {
     if (!aborted_) ncclCommDestroy(communicator_);
   }
-  Nccl(const Nccl&) = delete;
-  Nccl& operator=(const Nccl&) = delete;
-  Nccl(Nccl&&) = delete;
-  Nccl& operator=(Nccl&&) = delete;
+  NcclCollectives(const NcclCollectives&) = delete;
+  NcclCollectives& operator=(const NcclCollectives&) = delete;
+  NcclCollectives(NcclCollectives&&) = delete;
+  NcclCollectives& operator=(NcclCollectives&&) = delete;
 
   [[nodiscard]] int axis_size() const override { return axis_.size; }
   [[nodiscard]] int axis_rank() const override { return axis_.rank; }
@@ -126,10 +126,10 @@ class Nccl final : public NcclCollectives {
 
 }  // namespace
 
-std::unique_ptr<NcclCollectives> make_nccl_collectives(const Axis& axis,
+std::unique_ptr<Collectives> make_nccl_collectives(const Axis& axis,
                                                        const c10::intrusive_ptr<c10d::Store>& store,
                                                        c10::Device device) {
-  return std::make_unique<Nccl>(axis, store, device);
+  return std::make_unique<NcclCollectives>(axis, store, device);
 }
 
 }  // namespace wam

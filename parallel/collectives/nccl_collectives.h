@@ -15,18 +15,10 @@ class Store;
 namespace wam {
 
 // Collectives between GPUs (NCCL, called directly: its work may be recorded in CUDA graphs).
-class NcclCollectives : public Collectives {
- public:
-  // Ends what hangs on the device because another rank is gone, so that the stream drains: called
-  // from any thread, returns once the graphs that hold these collectives are destroyed. The object
-  // is useless afterwards.
-  virtual void abort() = 0;
-};
-
 // Returns when all ranks of the axis are connected and have exchanged one value in each kind of
 // collective, so that a recording finds everything set up. Every graph that recorded its work is
 // destroyed before it. Errors: CommError.
-std::unique_ptr<NcclCollectives> make_nccl_collectives(const Axis& axis,
+std::unique_ptr<Collectives> make_nccl_collectives(const Axis& axis,
                                                        const c10::intrusive_ptr<c10d::Store>& store,
                                                        c10::Device device);
 

@@ -21,6 +21,7 @@ class Gathering {
   Gathering(const LaunchEnv& env, const RendezvousOptions& options);
 
   [[nodiscard]] c10d::Store& store() { return *store_; }
+  [[nodiscard]] const c10::intrusive_ptr<c10d::Store>& shared_store() const { return store_; }
 
   // The orderly end, after which this rank uses the store no more; rank 0 waits for the others.
   // Without it (after an error) a rank just goes. Errors: CommError that names who has not left

@@ -5,6 +5,7 @@
 #include "core/base/errors.h"
 #include "parallel/collectives/gloo_collectives.h"
 #include "parallel/launch/addresses.h"
+#include "parallel/watch/watched_collectives.h"
 #ifdef WAM_WITH_CUDA
 #include "parallel/collectives/nccl_collectives.h"
 #endif
@@ -25,7 +26,7 @@ GlooOptions gloo_options(const LaunchEnv& env, const MeshOptions& options) {
   return out;
 }
 
-std::shared_ptr<Collectives> connect_axis(const Axis& axis,
+std::unique_ptr<Collectives> connect_axis(const Axis& axis,
                                           const LaunchEnv& env,
                                           const c10::intrusive_ptr<c10d::Store>& store,
                                           const MeshOptions& options) {
@@ -44,11 +45,14 @@ MeshAxes connect_mesh(const Layout& layout,
                       const MeshOptions& options) {
   MeshAxes axes;
   if (layout.world == 1) return axes;
+  invariant(options.progress != nullptr, "a mesh that nobody watches");
   const int rank = env.global_rank;
   const auto connect = [&](const char* name, int size, int rank_on_it, int group) {
     const Axis axis{
         .name = name, .size = size, .rank = rank_on_it, .group = group, .global_rank = rank};
-    return connect_axis(axis, env, store, options);
+    std::shared_ptr<Collectives> connected = make_watched(
+        connect_axis(axis, env, store, options), name, *options.progress, options.counter);
+    return connected;
   };
   axes.world = connect("world", layout.world, rank, 0);
   if (layout.shard_ranks == layout.world) {

@@ -1,0 +1,149 @@
+#include "apps/wamtrain/ranks.h"
+
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "apps/wamtrain/exit_code.h"
+#include "core/cuda/device_counter.h"
+#include "parallel/launch/exchange.h"
+#include "parallel/launch/gathering.h"
+#include "parallel/mesh/mesh.h"
+#include "parallel/watch/watch.h"
+
+namespace wam {
+namespace {
+
+// What a watch may need when all else is stuck; it keeps them alive.
+struct Abortable {
+  std::vector<std::shared_ptr<Collectives>> collectives;
+  std::shared_ptr<DeviceCounter> counter;
+
+  void abort() const {
+    for (const auto& axis : collectives) axis->abort();
+  }
+};
+
+// A value or an error in one text.
+constexpr char kValue = 'v';
+constexpr char kError = 'e';
+
+}  // namespace
+
+struct Ranks::Several {
+  Several(const LaunchEnv& env,
+          const StopSignal& signal,
+          const std::filesystem::path& run_dir,
+          std::chrono::milliseconds limit_)
+      : limit(limit_),
+        gathering(env, {.run_dir = run_dir, .time_limit = limit_}),
+        watch(env,
+              gathering.store(),
+              progress,
+              signal,
+              {.limit = limit_,
+               .completed = [held = abortable] { return held->counter ? held->counter->value() : 0; },
+               .abort = [held = abortable] { held->abort(); },
+               .last_words = [](const std::string& text) { print_error(text); }}) {}
+
+  std::chrono::milliseconds limit;
+  std::shared_ptr<Abortable> abortable = std::make_shared<Abortable>();
+  Progress progress;
+  Gathering gathering;
+  Watch watch;
+};
+
+Ranks::Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit)
+    : env_(read_launch_env(process_environment())) {
+  if (env_.world_size > 1) several_ = std::make_unique<Several>(env_, signal_, run_dir, limit);
+}
+
+Ranks::~Ranks() = default;
+
+std::string Ranks::from_first(const std::function<std::string()>& make) {
+  if (!several_) return make();
+  c10d::Store& store = several_->gathering.store();
+  const std::string key = fmt::format("from_first/{}", times_asked_++);
+  if (is_first()) {
+    try {
+      const std::string value = make();
+      store.set(key, kValue + value);
+      return value;
+    } catch (const std::exception& error) {
+      store.set(key, fmt::format("{}{}", kError, exit_code_for(error)));
+      throw;
+    }
+  }
+  // It may hash or embed for long; this rank moves while it waits, so that the watch judges the
+  // first one alone.
+  for (std::int64_t looks = 1; !store.check({key}); ++looks) {
+    several_->progress.enter(Phase::kStarting, 0, looks);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  const std::string text = store.get_to_str(key);
+  if (text.front() == kValue) return text.substr(1);
+  throw ToldElsewhere("the first rank ended with an error", std::stoi(text.substr(1)));
+}
+
+void Ranks::first_does(const std::function<void()>& work) {
+  from_first([&] {
+    work();
+    return std::string();
+  });
+}
+
+MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
+  if (!several_) return {};
+  Abortable& held = *several_->abortable;
+  if (device.is_cuda()) held.counter = std::make_shared<DeviceCounter>(device);
+  const c10::intrusive_ptr<c10d::Store> store = several_->gathering.shared_store();
+  MeshAxes axes = connect_mesh(layout, env_, store,
+                               {.device = device,
+                                .time_limit = several_->limit,
+                                .progress = &several_->progress,
+                                .counter = held.counter.get()});
+  for (const auto& axis : {axes.world, axes.shards, axes.replicas}) {
+    if (axis != nullptr) held.collectives.push_back(axis);
+  }
+  return axes;
+}
+
+ExchangeTexts Ranks::exchange() const {
+  if (!several_) return {};
+  return [texts = TextExchange(several_->gathering.shared_store(), env_, several_->limit)](
+             const std::string& key, const std::string& mine) { return texts.all(key, mine); };
+}
+
+StopAgreement& Ranks::stop() {
+  if (several_) return several_->watch.stop();
+  return local_stop_;
+}
+
+PhaseObserver* Ranks::observer() {
+  return several_ ? &several_->progress : nullptr;
+}
+
+int Ranks::run(const std::function<int()>& work) {
+  if (!several_) return work();
+  try {
+    const int code = work();
+    several_->progress.enter(Phase::kLeaving, 0, 0);
+    several_->watch.leave();
+    several_->gathering.leave();
+    return code;
+  } catch (const ToldElsewhere&) {
+    throw;
+  } catch (const CommError& error) {
+    throw several_->watch.explain(error.what());
+  } catch (const c10::DistError& error) {
+    throw several_->watch.explain(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    several_->watch.report_error(error.what(), exit_code_for(error));
+    throw;
+  }
+}
+
+}  // namespace wam

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <c10/core/Device.h>
+
+#include "core/train/phase.h"
+#include "core/train/rank_agreement.h"
+#include "core/train/stop_agreement.h"
+#include "parallel/collectives/axis.h"
+#include "parallel/launch/launch_env.h"
+#include "parallel/strategies/layout.h"
+
+namespace wam {
+
+// The processes of this start, from their meeting until they have left: which one this is, what the
+// first does for all, what they communicate over, and who watches over them. With one process all of
+// it is local.
+class Ranks {
+ public:
+  // Reads the launcher's environment and meets the others (`run_dir` is where they look for each
+  // other without MASTER_ADDR). `limit`: run.timeout_s. Errors: ConfigError, CommError.
+  Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit);
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  Ranks(Ranks&&) = delete;
+  Ranks& operator=(Ranks&&) = delete;
+
+  [[nodiscard]] const LaunchEnv& env() const noexcept { return env_; }
+  [[nodiscard]] bool is_first() const noexcept { return env_.global_rank == 0; }
+
+  // On every rank what `make` returned on the first, which alone runs it; the others wait as long as
+  // it takes. Errors: what it threw on the first, ToldElsewhere on the others.
+  std::string from_first(const std::function<std::string()>& make);
+  // The same without a result.
+  void first_does(const std::function<void()>& work);
+
+  // Connects the groups of the layout. `device` of this rank.
+  MeshAxes connect(const Layout& layout, c10::Device device);
+  // For CheckpointWriter; empty with one rank.
+  [[nodiscard]] ExchangeTexts exchange() const;
+  [[nodiscard]] StopAgreement& stop();
+  [[nodiscard]] PhaseObserver* observer();
+
+  // Runs the whole work of this rank. An error of it reaches the others; where it came from another
+  // rank, it says from which. Orderly ends leave in order. Errors: those of `work`, explained.
+  int run(const std::function<int()>& work);
+
+ private:
+  struct Several;
+  StopSignal signal_;  // from the first second until the last checkpoint is on the disk
+  LaunchEnv env_;
+  LocalStop local_stop_{signal_};
+  std::unique_ptr<Several> several_;  // none with one rank
+  int times_asked_ = 0;
+};
+
+}  // namespace wam
