@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
+
 #include "core/base/errors.h"
 #include "core/cuda/pinned.h"
 #include "core/ops/adamw/adamw_decision.h"
@@ -52,7 +54,7 @@ OffloadedUpdate::OffloadedUpdate(std::vector<const AdamWShard*> shards,
 }
 
 OffloadedUpdate::~OffloadedUpdate() {
-  for (const Slot& slot : slots_) slot.uploaded.wait();
+  for (const Slot& slot : slots_) slot.uploaded.synchronize();
 }
 
 void OffloadedUpdate::add_pieces(std::size_t shard_idx) {
@@ -79,25 +81,26 @@ void OffloadedUpdate::add_pieces(std::size_t shard_idx) {
 }
 
 void OffloadedUpdate::download(const Piece& piece) {
-  const Lane::Guard guard(downloads_);
+  const Lane::Scope scope(downloads_);
   piece.on_host.gradient.copy_(
       shards_[piece.shard_idx]->gradient.narrow(0, piece.begin, piece.numel),
       /*non_blocking=*/true);
-  slots_[piece.slot_idx].downloaded = downloads_.mark();
+  slots_[piece.slot_idx].downloaded.set(options_.device);
 }
 
 void OffloadedUpdate::upload(const Piece& piece) {
-  const Lane::Guard guard(uploads_);
+  const Lane::Scope scope(uploads_);
   shards_[piece.shard_idx]
       ->compute.narrow(0, piece.begin, piece.numel)
       .copy_(piece.on_host.compute, /*non_blocking=*/true);
-  slots_[piece.slot_idx].uploaded = uploads_.mark();
+  slots_[piece.slot_idx].uploaded.set(options_.device);
 }
 
 void OffloadedUpdate::run(const AdamWControl& control, const AdamWOptions& options) {
   for (const AdamWShard* shard : shards_) {
     invariant(shard->compute.defined(), "an offloaded update without a compute copy");
   }
+  const at::NoGradGuard no_grad;
   invariant(!options.zero_gradients, "an offloaded update that zeroes gradients");
   // The host waits here for the gradients and their norm.
   control_.learning_rate.copy_(control.learning_rate);
@@ -110,13 +113,13 @@ void OffloadedUpdate::run(const AdamWControl& control, const AdamWOptions& optio
   for (std::size_t i = 0; i < std::min(kSlots, pieces_.size()); ++i) download(pieces_[i]);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     const Piece& piece = pieces_[i];
-    slots_[piece.slot_idx].downloaded.wait();
-    slots_[piece.slot_idx].uploaded.wait();
+    slots_[piece.slot_idx].downloaded.synchronize();
+    slots_[piece.slot_idx].uploaded.synchronize();
     adamw_update(piece.on_host, control_, options, &workers_);
     upload(piece);
     if (i + kSlots < pieces_.size()) download(pieces_[i + kSlots]);
   }
-  uploads_.mark().before_current();
+  for (const Slot& slot : slots_) slot.uploaded.wait(options_.device);
 }
 
 }  // namespace wam

@@ -95,20 +95,21 @@ TEST_CASE("a lane and the current stream wait for each other where they are told
   if (test::skipped_without_gpu()) return;
   const at::Tensor source = at::zeros({1 << 20}, at::TensorOptions(kGpu).dtype(at::kFloat));
   const at::Tensor copy = at::zeros_like(source);
-  const Lane lane(kGpu);
+  Lane lane(kGpu);
+  Mark copied;
   for (const double value : {1.0, 2.0, 3.0}) {
     delay();
     source.fill_(value);
     lane.after_current();
     {
-      const Lane::Guard guard(lane);
+      const Lane::Scope scope(lane);
       delay();
       copy.copy_(source);
+      copied.set(kGpu);
     }
-    const Mark copied = lane.mark();
-    copied.before_current();
+    copied.wait(kGpu);
     CHECK(copy.eq(value).all().item<bool>());
-    copied.wait();
+    copied.synchronize();
   }
 }
 
