@@ -7,9 +7,8 @@
 namespace wam {
 namespace {
 
-// What a thread takes at once: a few hundred kilobytes of each array, so that threads seldom ask
-// for more and end together.
-constexpr std::int64_t kElementsAtOnce = 64 * 1024;
+// What a thread takes at once: little enough that threads end together, and 64 KiB of each array.
+constexpr std::int64_t kElementsAtOnce = 16 * 1024;
 
 AdamWRange* range_of(InstructionSet set) {
   switch (set) {
