@@ -5,6 +5,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/run_device.h"
+#include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/cuda/device.h"
 #include "models/wam/memory.h"
@@ -38,6 +39,7 @@ void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
         unit.trainable_numel * kFp32Bytes * static_cast<std::int64_t>(unit.state_arrays.size());
   }
   plan.checkpoint_bytes = plan.optimizer_bytes;
+  if (offloads_state(recipe)) plan.host_bytes = plan.optimizer_bytes;
   plan.encoder_bytes =
       (vae_part(recipe).model.needed_numel() + image_part(recipe).model.needed_numel()) *
       compute_bytes;
@@ -70,7 +72,7 @@ void plan_data(const ResolvedRecipe& recipe, Plan& plan) {
 }  // namespace
 
 std::int64_t Plan::memory_bytes(const std::string& policy) const {
-  std::int64_t bytes = weight_bytes + gradient_bytes + optimizer_bytes + encoder_bytes;
+  std::int64_t bytes = weight_bytes + gradient_bytes + optimizer_bytes - host_bytes + encoder_bytes;
   for (const auto& [name, activations] : activation_bytes) {
     if (name == policy) bytes += activations;
   }
@@ -86,18 +88,32 @@ Plan plan_memory(const ResolvedRecipe& recipe) {
 
 void say_memory(const Plan& plan, c10::Device device, Log& log) {
   const auto bytes = [](std::int64_t value) { return human_bytes(static_cast<double>(value)); };
-  const std::int64_t state = plan.weight_bytes + plan.gradient_bytes + plan.optimizer_bytes;
+  const std::int64_t optimizer = plan.optimizer_bytes - plan.host_bytes;
+  const std::int64_t state = plan.weight_bytes + plan.gradient_bytes + optimizer;
   const std::int64_t needed = plan.memory_bytes(plan.recompute);
   log.info(fmt::format("memory: weights {}, gradients {}, optimizer {}, activations {} ({})",
-                       bytes(plan.weight_bytes), bytes(plan.gradient_bytes),
-                       bytes(plan.optimizer_bytes), bytes(needed - state - plan.encoder_bytes),
-                       plan.recompute));
+                       bytes(plan.weight_bytes), bytes(plan.gradient_bytes), bytes(optimizer),
+                       bytes(needed - state - plan.encoder_bytes), plan.recompute));
+  if (plan.host_bytes > 0) {
+    log.info(fmt::format("host memory: optimizer {} (parallel.offload)", bytes(plan.host_bytes)));
+  }
   const std::int64_t there = device_memory(device).total_bytes;
   if (needed <= there) return;
   log.warn(
       fmt::format("about {} are needed, and {} has {}: the run will probably not fit. Smaller: "
                   "train.micro_batch, memory.recompute: full",
                   bytes(needed), describe_device(device), bytes(there)));
+}
+
+void check_host_memory(const Plan& plan) {
+  if (plan.host_bytes == 0) return;
+  const std::int64_t free_bytes = device_memory(c10::kCPU).free_bytes;
+  require<ConfigError>(
+      plan.host_bytes <= free_bytes,
+      "parallel.offload: optimizer keeps {} of master weights and moments in host memory, and this "
+      "machine has {} to give. Fix: parallel.offload: none, or a machine with more memory.",
+      human_bytes(static_cast<double>(plan.host_bytes)),
+      human_bytes(static_cast<double>(free_bytes)));
 }
 
 Plan make_plan(const ResolvedRecipe& recipe) {

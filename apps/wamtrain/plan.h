@@ -34,6 +34,7 @@ struct Plan {
   std::int64_t weight_bytes = 0;     // compute type
   std::int64_t gradient_bytes = 0;   // fp32
   std::int64_t optimizer_bytes = 0;  // master weights and two moments, fp32
+  std::int64_t host_bytes = 0;       // of them, in host memory (parallel.offload)
   std::int64_t encoder_bytes = 0;    // VAE and image encoder; the text encoder is released
   // Activations of one micro-batch by recompute policy, in the order of the policies.
   std::vector<std::pair<std::string, std::int64_t>> activation_bytes;
@@ -46,7 +47,7 @@ struct Plan {
   std::int64_t steps_per_epoch = 0;  // rounded up
   double epochs = 0;                 // of the whole run
 
-  // All of it with the policy of the recipe.
+  // All of it on the device, with this policy.
   [[nodiscard]] std::int64_t memory_bytes(const std::string& policy) const;
 };
 
@@ -54,6 +55,8 @@ struct Plan {
 Plan plan_memory(const ResolvedRecipe& recipe);
 // Says what memory is for, and warns when it is more than the device has.
 void say_memory(const Plan& plan, c10::Device device, Log& log);
+// Errors: ConfigError when this machine has less memory to give than the run keeps there.
+void check_host_memory(const Plan& plan);
 
 // Reads the datasets' tables (labels and lengths), allocates no tensor of the model, touches no
 // GPU. Errors: DataError when a dataset cannot be read or holds no window.

@@ -40,7 +40,7 @@ void print_memory(const Plan& plan, const ResolvedRecipe& recipe) {
   fmt::print("\nmemory on each GPU, predicted\n");
   line(fmt::format("weights, {}", compute), plan.weight_bytes);
   line("gradients, fp32", plan.gradient_bytes);
-  line("master weights and moments, fp32", plan.optimizer_bytes);
+  if (plan.host_bytes == 0) line("master weights and moments, fp32", plan.optimizer_bytes);
   line(fmt::format("VAE and image encoder, {}", compute), plan.encoder_bytes);
   for (const auto& [policy, count] : plan.activation_bytes) {
     line(fmt::format("activations, recompute: {}", policy), count,
@@ -49,6 +49,10 @@ void print_memory(const Plan& plan, const ResolvedRecipe& recipe) {
   for (const auto& [policy, count] : plan.activation_bytes) {
     line(fmt::format("total with recompute: {}", policy), plan.memory_bytes(policy),
          policy == chosen ? "  <- this recipe" : "");
+  }
+  if (plan.host_bytes > 0) {
+    fmt::print("\nhost memory\n");
+    line("master weights and moments, fp32", plan.host_bytes);
   }
   const auto keep = recipe.options.checkpoint.keep;
   fmt::print("\ncheckpoints: {} each, {} with {} kept\n", bytes(plan.checkpoint_bytes),
@@ -80,6 +84,7 @@ nlohmann::ordered_json as_json(const Plan& plan, const ResolvedRecipe& recipe) {
   out["weight_bytes"] = plan.weight_bytes;
   out["gradient_bytes"] = plan.gradient_bytes;
   out["optimizer_bytes"] = plan.optimizer_bytes;
+  out["host_bytes"] = plan.host_bytes;
   out["encoder_bytes"] = plan.encoder_bytes;
   for (const auto& [policy, count] : plan.activation_bytes) {
     out["activation_bytes"][policy] = count;
@@ -104,6 +109,7 @@ nlohmann::ordered_json as_json(const Plan& plan, const ResolvedRecipe& recipe) {
 int plan_command(const RecipeArguments& arguments, OutputFormat format) {
   const auto recipe = load_recipe_for_training(arguments.recipe, arguments.overrides);
   const Plan plan = make_plan(recipe);
+  check_host_memory(plan);
   if (format == OutputFormat::kJson) {
     fmt::print("{}\n", as_json(plan, recipe).dump(2));
     return kExitOk;

@@ -40,4 +40,8 @@ bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device) {
   return device.is_cuda() && recipe.options.run.graphs != GraphChoice::kOff;
 }
 
+bool offloads_state(const ResolvedRecipe& recipe) {
+  return recipe.options.parallel.offload == Offload::kOptimizer;
+}
+
 }  // namespace wam

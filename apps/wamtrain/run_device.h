@@ -14,5 +14,7 @@ c10::ScalarType compute_type(const ResolvedRecipe& recipe);
 c10::ScalarType state_type(const ResolvedRecipe& recipe);
 // Whether steps are replayed as CUDA graphs. Errors: ConfigError where the device has none.
 bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device);
+// Whether master weights and moments lie in host memory.
+bool offloads_state(const ResolvedRecipe& recipe);
 
 }  // namespace wam

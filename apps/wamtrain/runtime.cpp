@@ -85,7 +85,8 @@ class Run {
                     .deterministic = recipe_.options.precision.deterministic});
     log_.info("device: " + describe_device(device_));
     if (uses_graphs(recipe_, device_))
-      log_.info("CUDA graphs: a replay a micro-step and an update");
+      log_.info(offloads_state(recipe_) ? "CUDA graphs: a replay a micro-step"
+                                        : "CUDA graphs: a replay a micro-step and an update");
     if (device_.is_cpu() && cuda_version() != "none" &&
         recipe_.options.run.device == DeviceChoice::kAuto) {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
@@ -96,12 +97,15 @@ class Run {
     model_ = make_model(recipe_, device_, *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
-    say_memory(plan_memory(recipe_), device_, log_);
+    const Plan plan = plan_memory(recipe_);
+    say_memory(plan, device_, log_);
+    check_host_memory(plan);
     sharding_ = make_sharding(recipe_, device_, model_->units(), Layout{}, MeshAxes{});
     optimizer_ = make_optimizer(recipe_, device_, *sharding_);
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
-                                .keep = recipe_.options.checkpoint.keep},
+                                .keep = recipe_.options.checkpoint.keep,
+                                .in_place = offloads_state(recipe_)},
         sharding_->units(), log_);
   }
 

@@ -28,6 +28,7 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
       units, ShardedUnits::Options{.device = device,
                                    .compute_type = compute_type(recipe),
                                    .state_type = state_type(recipe),
+                                   .state_on_host = offloads_state(recipe),
                                    .shards_weights = layout.shards_weights,
                                    .reduce = section.reduce,
                                    .reduce_type = section.reduce_dtype == ReduceType::kBf16
@@ -46,7 +47,7 @@ std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                               .epsilon = train.epsilon,
                                               .weight_decay = train.weight_decay,
                                               .clip_norm = train.clip_norm},
-                                 uses_graphs(recipe, device));
+                                 uses_graphs(recipe, device) && !offloads_state(recipe));
 }
 
 LoaderOptions loader_options(const ResolvedRecipe& recipe,

@@ -29,7 +29,8 @@ std::string describe_device(c10::Device device);
 std::int64_t peak_memory_bytes(c10::Device device);
 void reset_peak_memory(c10::Device device);
 
-// Total and free bytes of the device (the machine's memory on the CPU).
+// Total and free bytes of the device. On the CPU the machine's memory: free is what the kernel says
+// that processes can still have, caches of files included.
 struct DeviceMemory {
   std::int64_t total_bytes = 0;
   std::int64_t free_bytes = 0;

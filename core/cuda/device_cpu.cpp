@@ -1,13 +1,15 @@
 // The CPU's share of device.h, used by builds with and without CUDA.
 #include "core/cuda/device_cpu.h"
 
+#include <fstream>
+#include <string>
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 
 namespace wam {
 namespace {
@@ -39,11 +41,16 @@ std::int64_t process_peak_bytes() {
 }
 
 DeviceMemory host_memory() {
-  struct sysinfo info {};
-  sysinfo(&info);
-  const auto unit = static_cast<std::int64_t>(info.mem_unit);
-  return {static_cast<std::int64_t>(info.totalram) * unit,
-          static_cast<std::int64_t>(info.freeram + info.bufferram) * unit};
+  DeviceMemory memory;
+  std::ifstream lines("/proc/meminfo");  // "MemAvailable:   24028384 kB"
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(':');
+    const std::string name = line.substr(0, colon);
+    if (name != "MemTotal" && name != "MemAvailable") continue;
+    const std::int64_t bytes = std::stoll(line.substr(colon + 1)) * 1024;
+    (name == "MemTotal" ? memory.total_bytes : memory.free_bytes) = bytes;
+  }
+  return memory;
 }
 
 }  // namespace wam

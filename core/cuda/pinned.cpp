@@ -3,6 +3,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/accumulate.h>
 #include <cuda_runtime.h>
 
 #include "core/base/errors.h"
@@ -10,20 +11,21 @@
 
 namespace wam {
 
-at::Tensor host_buffer_for(const at::Tensor& like) {
-  const auto options = at::TensorOptions().dtype(like.scalar_type());
-  if (like.device().is_cpu() || like.numel() == 0) return at::empty(like.sizes(), options);
+at::Tensor host_buffer(at::IntArrayRef sizes, at::ScalarType type, at::Device device) {
+  const auto options = at::TensorOptions().dtype(type);
+  const std::size_t bytes =
+      static_cast<std::size_t>(c10::multiply_integers(sizes)) * c10::elementSize(type);
+  if (device.is_cpu() || bytes == 0) return at::empty(sizes, options);
   void* memory = nullptr;
-  const cudaError_t result = cudaHostAlloc(&memory, like.nbytes(), cudaHostAllocDefault);
+  const cudaError_t result = cudaHostAlloc(&memory, bytes, cudaHostAllocDefault);
   if (result != cudaSuccess) {
     cudaGetLastError();
-    throw DeviceError(
-        fmt::format("allocating {} of page-locked host memory for a checkpoint: {}. "
-                    "Fix: give the process more host memory.",
-                    human_bytes(static_cast<double>(like.nbytes())), cudaGetErrorString(result)));
+    throw DeviceError(fmt::format(
+        "allocating {} of page-locked host memory: {}. Fix: give the process more host memory.",
+        human_bytes(static_cast<double>(bytes)), cudaGetErrorString(result)));
   }
   return at::from_blob(
-      memory, like.sizes(), [](void* held) { cudaFreeHost(held); }, options);
+      memory, sizes, [](void* held) { cudaFreeHost(held); }, options);
 }
 
 }  // namespace wam

@@ -5,8 +5,8 @@
 
 namespace wam {
 
-at::Tensor host_buffer_for(const at::Tensor& like) {
-  return at::empty(like.sizes(), at::TensorOptions().dtype(like.scalar_type()));
+at::Tensor host_buffer(at::IntArrayRef sizes, at::ScalarType type, at::Device /*device*/) {
+  return at::empty(sizes, at::TensorOptions().dtype(type));
 }
 
 }  // namespace wam

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
 
@@ -63,9 +64,23 @@ AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays)
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].square_sums = result_.tensor_square_sums.slice(0, first[i], first[i + 1]);
   }
+  place_update(sharding.units().front().placement());
   // The updates that warm a recording up change nothing, but they would zero the gradients.
   invariant(!replays || !options.zero_gradients, "a replayed update that zeroes gradients");
+  invariant(!replays || !offload_, "a replayed update of state on the host");
   if (replays) pool_.emplace(device);
+}
+
+void AdamW::place_update(const UnitPlacement& placement) {
+  if (!placement.state_on_host && !placement.device.is_cpu()) return;
+  workers_.emplace(static_cast<unsigned>(at::get_num_threads()));
+  if (!placement.state_on_host) return;
+  std::vector<const AdamWShard*> shards;
+  for (const Part& part : parts_) shards.push_back(&part.shard);
+  offload_.emplace(
+      std::move(shards),
+      OffloadOptions{.device = placement.device, .compute_type = placement.compute_type},
+      *workers_);
 }
 
 void AdamW::add_unit(Unit& unit) {
@@ -82,7 +97,8 @@ void AdamW::add_unit(Unit& unit) {
   part.shard.master = unit.state("master");
   part.shard.exp_avg = unit.state("exp_avg");
   part.shard.exp_avg_sq = unit.state("exp_avg_sq");
-  part.shard.decay_bits = make_decay_bits(part.shard.decayed, unit.shard().numel(), device);
+  part.shard.decay_bits =
+      make_decay_bits(part.shard.decayed, unit.shard().numel(), part.shard.master.device());
   parts_.push_back(std::move(part));
 }
 
@@ -98,9 +114,19 @@ UpdateResult AdamW::update() {
   }
   sharding_.sum_over_shards(result_.tensor_square_sums);
   adamw_decide(result_, first_tensor_, control_, options_);
-  for (const Part& part : parts_) adamw_update(part.shard, control_, options_);
+  apply();
   sharding_.share_weights();
   return result_;
+}
+
+void AdamW::apply() {
+  if (offload_) {
+    offload_->run(control_, options_);
+    return;
+  }
+  for (const Part& part : parts_) {
+    adamw_update(part.shard, control_, options_, workers_ ? &*workers_ : nullptr);
+  }
 }
 
 UpdateResult AdamW::step(double learning_rate) {

@@ -5,6 +5,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
+#include "core/cuda/pinned.h"
 
 namespace wam {
 namespace {
@@ -79,8 +80,12 @@ void Unit::allocate_state() {
   for (const auto& array : spec_.state_arrays) {
     at::Tensor& state = states_[array];
     if (state.defined()) continue;
-    state = at::zeros({shard_.numel()},
-                      at::TensorOptions(placement_.device).dtype(placement_.state_type));
+    if (placement_.state_on_host) {
+      state = host_buffer({shard_.numel()}, placement_.state_type, placement_.device).zero_();
+    } else {
+      state = at::zeros({shard_.numel()},
+                        at::TensorOptions(placement_.device).dtype(placement_.state_type));
+    }
   }
 }
 

@@ -65,6 +65,8 @@ struct UnitPlacement {
   at::ScalarType state_type = at::kFloat;    // fp32, or fp64 in tests
   int shard_idx = 0;
   int num_shards = 1;
+  // State arrays lie in host memory (parallel.offload), page-locked beside a GPU.
+  bool state_on_host = false;
 };
 
 // The storage of one unit on one rank. Buffers may be absent (undefined tensors): the compute copy

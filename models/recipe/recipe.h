@@ -36,16 +36,6 @@ struct PlannedNames<TrainedPart> {
   static constexpr std::array<std::string_view, 1> table{"lora"};
 };
 
-enum class OffloadChoice { kNone };
-template <>
-struct EnumNames<OffloadChoice> {
-  static constexpr std::array table{std::pair{OffloadChoice::kNone, std::string_view("none")}};
-};
-template <>
-struct PlannedNames<OffloadChoice> {
-  static constexpr std::array<std::string_view, 2> table{"optimizer", "optimizer+params"};
-};
-
 // Each is a path, `random` (seeded; for trials and benchmarks) or empty where model.init brings it.
 struct ComponentSection {
   std::string dit;
@@ -123,7 +113,6 @@ struct MemorySection {
   RecomputePolicy recompute = RecomputePolicy::kFull;
   std::int64_t first_blocks = 0;
   RecomputePolicy first_recompute = RecomputePolicy::kFull;
-  OffloadChoice offload = OffloadChoice::kNone;
 
   template <class V>
   void fields(V&& v) {
@@ -138,7 +127,6 @@ struct MemorySection {
       at_least(0));
     v("first_recompute", first_recompute,
       "The policy of the first first_blocks blocks.");
-    v("offload", offload, "What lives in host memory instead of on the GPU.");
   }
 
   [[nodiscard]] RecomputePlan plan() const {

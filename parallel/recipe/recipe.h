@@ -37,11 +37,23 @@ struct EnumNames<ReduceType> {
                                     std::pair{ReduceType::kBf16, std::string_view("bf16")}};
 };
 
+enum class Offload { kNone, kOptimizer };
+template <>
+struct EnumNames<Offload> {
+  static constexpr std::array table{std::pair{Offload::kNone, std::string_view("none")},
+                                    std::pair{Offload::kOptimizer, std::string_view("optimizer")}};
+};
+template <>
+struct PlannedNames<Offload> {
+  static constexpr std::array<std::string_view, 1> table{"optimizer+params"};
+};
+
 struct ParallelSection {
   ShardingStrategy strategy = ShardingStrategy::kNoShard;
   std::optional<std::int64_t> shard_size;
   ReduceTime reduce = ReduceTime::kLast;
   ReduceType reduce_dtype = ReduceType::kFp32;
+  Offload offload = Offload::kNone;
 
   template <class V>
   void fields(V&& v) {
@@ -61,6 +73,10 @@ struct ParallelSection {
     v("reduce_dtype", reduce_dtype,
       "Type in which gradients travel and are summed over ranks. bf16 halves the traffic and loses "
       "digits; a rank's own sum over micro-steps stays fp32.");
+    v("offload", offload,
+      "What lies in host memory. none: nothing. optimizer: master weights and moments (12 bytes a "
+      "parameter), which the CPU updates while gradients and weights are on their way; the same "
+      "bits.");
   }
 };
 

@@ -13,6 +13,7 @@ AssumedShard::AssumedShard(const std::vector<UnitSpec>& specs, const Options& op
   placement.device = options.device;
   placement.compute_type = options.compute_type;
   placement.state_type = options.state_type;
+  placement.state_on_host = options.state_on_host;
   placement.num_shards = options.world;
   std::int64_t longest = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) {

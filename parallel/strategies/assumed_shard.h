@@ -22,6 +22,7 @@ class AssumedShard final : public Sharding {
     at::Device device = at::kCPU;
     at::ScalarType compute_type = at::kFloat;
     at::ScalarType state_type = at::kFloat;
+    bool state_on_host = false;
     int world = 1;  // ranks
   };
 

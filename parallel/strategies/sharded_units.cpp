@@ -24,6 +24,7 @@ ShardedUnits::ShardedUnits(const std::vector<UnitSpec>& specs, const Options& op
   placement.device = options.device;
   placement.compute_type = options.compute_type;
   placement.state_type = options.state_type;
+  placement.state_on_host = options.state_on_host;
   placement.shard_idx = axes_.shards->axis_rank();
   placement.num_shards = axes_.shards->axis_size();
   const bool slots = options.shards_weights && placement.num_shards > 1;

@@ -24,6 +24,7 @@ class ShardedUnits final : public Sharding {
     at::Device device = at::kCPU;
     at::ScalarType compute_type = at::kFloat;
     at::ScalarType state_type = at::kFloat;
+    bool state_on_host = false;
     // Without: no gradient and no optimizer state (inference).
     bool trains = true;
     bool shards_weights = false;

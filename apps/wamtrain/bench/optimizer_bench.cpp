@@ -50,6 +50,7 @@ BenchResult bench_optimizer(const BenchContext& context) {
                                       {.device = context.device,
                                        .compute_type = context.type,
                                        .state = HoldsState::kYes,
+                                       .state_on_host = offloads_state(context.recipe),
                                        .assume_world = context.options.assume_world.value_or(1)});
   const auto optimizer = make_optimizer(context.recipe, context.device, *units);
   const auto call = [&] { optimizer->step(context.recipe.train.options.learning_rate); };
@@ -65,6 +66,7 @@ BenchResult bench_optimizer(const BenchContext& context) {
   out.settings = {{"model", context.recipe.model.config.preset},
                   {"parameters", with_commas(static_cast<std::int64_t>(parameters))},
                   {"compute", std::string(name_of(context.recipe.options.precision.compute))},
+                  {"offload", std::string(name_of(context.recipe.options.parallel.offload))},
                   {"graphs", uses_graphs(context.recipe, context.device) ? "on" : "off"}};
   if (context.options.assume_world) {
     out.settings.emplace_back("assume_world", std::to_string(*context.options.assume_world));

@@ -15,6 +15,7 @@
 #include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/training_parts.h"
 #include "core/base/errors.h"
 #include "core/cuda/device.h"
@@ -115,6 +116,7 @@ class StepsBench {
                                 {.device = context.device,
                                  .compute_type = context.type,
                                  .state = HoldsState::kYes,
+                                 .state_on_host = offloads_state(context.recipe),
                                  .assume_world = context.options.assume_world.value_or(1)})),
         optimizer_(make_optimizer(context.recipe, context.device, *units_)),
         metrics_(scratch_.path()) {}

@@ -18,10 +18,13 @@ std::unique_ptr<Sharding> make_bench_units(std::vector<UnitSpec> specs, const Be
     out = std::make_unique<AssumedShard>(
         specs, AssumedShard::Options{.device = options.device,
                                      .compute_type = options.compute_type,
+                                     .state_on_host = options.state_on_host,
                                      .world = static_cast<int>(options.assume_world)});
   } else {
     out = std::make_unique<ShardedUnits>(
-        specs, ShardedUnits::Options{.device = options.device, .compute_type = options.compute_type});
+        specs, ShardedUnits::Options{.device = options.device,
+                                     .compute_type = options.compute_type,
+                                     .state_on_host = options.state_on_host});
   }
   fill_units(*out);
   return out;

@@ -15,6 +15,7 @@ struct BenchUnits {
   at::Device device = at::kCPU;
   at::ScalarType compute_type = at::kBFloat16;
   HoldsState state = HoldsState::kNo;
+  bool state_on_host = false;
   std::int64_t assume_world = 1;  // more than 1: this rank's part of a full shard
 };
 

@@ -6,6 +6,7 @@
 #include "core/base/errors.h"
 #include "core/cuda/tensor_kernel.h"
 #include "core/ops/adamw/adamw_decision.h"
+#include "core/ops/adamw/adamw_host.h"
 #include "core/ops/adamw/adamw_kernel.h"
 #include "core/ops/adamw/adamw_plain.h"
 
@@ -45,25 +46,35 @@ bool is_shard_array(const at::Tensor& array, std::int64_t numel) {
          reinterpret_cast<std::uintptr_t>(array.const_data_ptr()) % 16 == 0;
 }
 
-void update_on_device(const AdamWShard& shard,
-                      const AdamWControl& control,
-                      const AdamWOptions& options) {
+AdamWUpdateArguments arguments_of(const AdamWShard& shard,
+                                  const AdamWControl& control,
+                                  const AdamWOptions& options) {
   const bool copies = shard.compute.defined();
-  invariant(!copies || runs_kernel(shard.compute), "a compute copy that is neither bf16 nor fp32");
-  adamw_update_cuda({.master = shard.master.mutable_data_ptr<float>(),
-                     .exp_avg = shard.exp_avg.mutable_data_ptr<float>(),
-                     .exp_avg_sq = shard.exp_avg_sq.mutable_data_ptr<float>(),
-                     .gradient = shard.gradient.mutable_data_ptr<float>(),
-                     .compute = copies ? shard.compute.mutable_data_ptr() : nullptr,
-                     .compute_type = copies ? element_of(shard.compute) : Element::kBf16,
-                     .decay_bits = shard.decay_bits.const_data_ptr<std::uint8_t>(),
-                     .numel = shard.master.numel(),
-                     .decision = decision_of(control),
-                     .beta1 = static_cast<float>(options.beta1),
-                     .beta2 = static_cast<float>(options.beta2),
-                     .epsilon = static_cast<float>(options.epsilon),
-                     .zero_gradient = options.zero_gradients},
-                    current_stream());
+  const bool is_bf16 = copies && shard.compute.scalar_type() == at::kBFloat16;
+  invariant(!copies || is_bf16 || shard.compute.scalar_type() == at::kFloat,
+            "a compute copy that is neither bf16 nor fp32");
+  return {.master = shard.master.mutable_data_ptr<float>(),
+          .exp_avg = shard.exp_avg.mutable_data_ptr<float>(),
+          .exp_avg_sq = shard.exp_avg_sq.mutable_data_ptr<float>(),
+          .gradient = shard.gradient.mutable_data_ptr<float>(),
+          .compute = copies ? shard.compute.mutable_data_ptr() : nullptr,
+          .compute_type = is_bf16 ? Element::kBf16 : Element::kFloat,
+          .decay_bits = shard.decay_bits.const_data_ptr<std::uint8_t>(),
+          .numel = shard.master.numel(),
+          .decision = decision_of(control),
+          .beta1 = static_cast<float>(options.beta1),
+          .beta2 = static_cast<float>(options.beta2),
+          .epsilon = static_cast<float>(options.epsilon),
+          .zero_gradient = options.zero_gradients};
+}
+
+void update_on_host(const AdamWUpdateArguments& arguments, WorkerPool* workers) {
+  if (workers != nullptr) {
+    adamw_update_host(arguments, *workers);
+    return;
+  }
+  WorkerPool caller_alone(1);
+  adamw_update_host(arguments, caller_alone);
 }
 
 }  // namespace
@@ -91,7 +102,6 @@ void adamw_decide(const UpdateResult& result,
 at::Tensor make_decay_bits(const std::vector<FlatSegment>& decayed,
                            std::int64_t numel,
                            at::Device device) {
-  if (!device.is_cuda()) return {};
   const at::Tensor bits = at::zeros({(numel + kElementsPerByte - 1) / kElementsPerByte}, at::kByte);
   auto* byte = bits.mutable_data_ptr<std::uint8_t>();
   for (const FlatSegment& segment : decayed) {
@@ -105,7 +115,8 @@ at::Tensor make_decay_bits(const std::vector<FlatSegment>& decayed,
 
 void adamw_update(const AdamWShard& shard,
                   const AdamWControl& control,
-                  const AdamWOptions& options) {
+                  const AdamWOptions& options,
+                  WorkerPool* workers) {
   const std::int64_t numel = shard.master.numel();
   bool fits = numel % kSegmentAlignment == 0;
   for (const auto* array : {&shard.master, &shard.exp_avg, &shard.exp_avg_sq, &shard.gradient}) {
@@ -113,13 +124,13 @@ void adamw_update(const AdamWShard& shard,
   }
   invariant(fits && (!shard.compute.defined() || is_shard_array(shard.compute, numel)),
             "the arrays of a shard are not laid out alike");
-  if constexpr (kBuiltForCuda) {
-    if (shard.master.is_cuda() && shard.master.scalar_type() == at::kFloat) {
-      update_on_device(shard, control, options);
-      return;
-    }
+  if (shard.master.scalar_type() != at::kFloat) {
+    adamw_update_plain(shard, control, options);
+  } else if (shard.master.is_cpu()) {
+    update_on_host(arguments_of(shard, control, options), workers);
+  } else if constexpr (kBuiltForCuda) {
+    adamw_update_cuda(arguments_of(shard, control, options), current_stream());
   }
-  adamw_update_plain(shard, control, options);
 }
 
 }  // namespace wam

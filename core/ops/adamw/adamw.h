@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/base/worker_pool.h"
 #include "core/ops/flat_segment.h"
 
 namespace wam {
@@ -57,10 +58,9 @@ struct AdamWShard {
   at::Tensor
       compute;  // bf16 or fp32: gets `master`, rounded to nearest even; undefined: not wanted
   std::vector<FlatSegment> decayed, plain;  // the tensors with and without weight decay
-  at::Tensor decay_bits;                    // of make_decay_bits
+  at::Tensor decay_bits;                    // of make_decay_bits, on the device of `master`
 };
 // (n / 512, rounded up) uint8: bit b of byte i says whether elements [512 i + 64 b, + 64) decay.
-// Undefined where no kernel runs.
 at::Tensor make_decay_bits(const std::vector<FlatSegment>& decayed,
                            std::int64_t numel,
                            at::Device device);
@@ -76,11 +76,16 @@ at::Tensor make_decay_bits(const std::vector<FlatSegment>& decayed,
 // Padding stays zero. A skipped update leaves everything but a gradient that is to be zeroed. The
 // gradient is otherwise of no use after it (the plain twin scales it).
 //
-// Stream: ordered on the current one, does not wait (the plain twin on a GPU does).
-// Bytes:  with fp32 state and a bf16 copy 30 an element: 16 read, 14 written; 34 when gradients are
-//         zeroed. All accesses are whole 32-byte sectors.
+// State in fp32 is updated by the kernel on a GPU and by vector code in host memory
+// (adamw_host.h), with the same bits; other types by the plain twin.
+//
+// Stream:  ordered on the current one, does not wait (the plain twin on a GPU does).
+// Threads: those of `workers` for arrays in host memory; null: the caller's alone.
+// Bytes:   with fp32 state and a bf16 copy 30 an element: 16 read, 14 written; 34 when gradients
+//          are zeroed. All accesses are whole 32-byte sectors.
 void adamw_update(const AdamWShard& shard,
                   const AdamWControl& control,
-                  const AdamWOptions& options);
+                  const AdamWOptions& options,
+                  WorkerPool* workers = nullptr);
 
 }  // namespace wam

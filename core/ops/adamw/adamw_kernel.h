@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/cuda/kernel.h"
-#include "core/ops/adamw/adamw_decision.h"
+#include "core/ops/adamw/adamw_arguments.h"
 
 namespace wam {
 
@@ -26,19 +26,6 @@ struct AdamWDecideArguments {
 // Stream: ordered on `stream`, does not wait. Errors: DeviceError when the launch is refused.
 void adamw_decide_cuda(const AdamWDecideArguments& arguments, KernelStream stream);
 
-struct AdamWUpdateArguments {
-  float* master;
-  float* exp_avg;
-  float* exp_avg_sq;
-  float* gradient;
-  void* compute;  // null: not wanted
-  Element compute_type;
-  const std::uint8_t* decay_bits;  // as make_decay_bits lays them out
-  std::int64_t numel;              // of each array: a multiple of 64
-  const AdamWDecision* decision;
-  float beta1, beta2, epsilon;
-  bool zero_gradient;
-};
 // adamw_update; arrays are aligned to 16 bytes. No elements: a no-op.
 // Speed: H200, 5.6 G parameters: 41 ms at 30 bytes each (4.1 TB/s).
 // Stream: ordered on `stream`, does not wait. Errors: DeviceError when the launch is refused.

@@ -52,6 +52,41 @@ TEST_CASE("plan: --json holds the same figures, and they add up") {
   CHECK(plan["micro_steps"] == 2);
 }
 
+TEST_CASE("plan: state in host memory is counted there, and must fit") {
+  const Workplace place;
+  place.write_recipe();
+  const auto plan = [&](std::vector<std::string> overrides) {
+    std::vector<std::string> arguments{"plan", "recipe.yaml"};
+    for (const std::string& override : overrides) {
+      arguments.insert(arguments.end(), {"--set", override});
+    }
+    return arguments;
+  };
+  const auto json_of = [&](std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    return nlohmann::json::parse(run_wamtrain(arguments, place.path()).out);
+  };
+  const auto on_device = json_of(plan({}));
+  const auto on_host = json_of(plan({"parallel.offload=optimizer"}));
+  const auto state = on_device["optimizer_bytes"].get<std::int64_t>();
+  CHECK(on_device["host_bytes"] == 0);
+  CHECK(on_host["host_bytes"] == state);
+  CHECK(on_host["memory_bytes"]["none"] ==
+        on_device["memory_bytes"]["none"].get<std::int64_t>() - state);
+  CHECK(on_host["checkpoint_bytes"] == state);
+
+  const auto text = run_wamtrain(plan({"parallel.offload=optimizer"}), place.path());
+  CHECK_THAT(text.out, Catch::Contains("\nhost memory\n  master weights and moments, fp32 "));
+
+  const auto huge =
+      run_wamtrain(plan({"parallel.offload=optimizer", "model.width=8192", "model.heads=64",
+                         "model.feed_forward=32768", "model.layers=1000"}),
+                   place.path());
+  CHECK(huge.exit_code == 2);
+  CHECK_THAT(huge.err,
+             Catch::Contains("parallel.offload: optimizer keeps ") && Catch::Contains("Fix: "));
+}
+
 TEST_CASE("plan: the recipe it prints is a recipe") {
   const Workplace place;
   place.write_recipe();

@@ -37,9 +37,8 @@ at::Tensor draws(std::uint64_t which, const std::vector<std::int64_t>& shape) {
 
 // Two units with an optimizer, on one device.
 struct Trained {
-  Trained(at::Device device, at::ScalarType compute, bool replays = false)
-      : sharding(make_specs(), {.device = device, .compute_type = compute}),
-        optimizer(sharding, kOptions, replays) {
+  explicit Trained(const NoShard::Options& placement, bool replays = false)
+      : sharding(make_specs(), placement), optimizer(sharding, kOptions, replays) {
     for_each_tensor([this](Unit& unit, std::size_t t, std::uint64_t key) {
       const TensorSpec& spec = unit.spec().tensors[t];
       const at::Tensor values = draws(key, {spec.numel()});
@@ -85,13 +84,14 @@ struct Trained {
 };
 
 const at::Device kGpu(at::kCUDA, 0);
+const NoShard::Options kOnGpu{.device = kGpu, .compute_type = at::kBFloat16};
 
 }  // namespace
 
 TEST_CASE("AdamW on the GPU follows AdamW on the CPU, skipped updates included") {
   if (test::skipped_without_gpu()) return;
-  Trained cpu(at::kCPU, at::kBFloat16);
-  Trained gpu(kGpu, at::kBFloat16);
+  Trained cpu({.compute_type = at::kBFloat16});
+  Trained gpu(kOnGpu);
   for (std::uint64_t step = 0; step < 6; ++step) {
     UpdateResult results[2];
     for (Trained* each : {&cpu, &gpu}) {
@@ -124,8 +124,8 @@ TEST_CASE("AdamW on the GPU follows AdamW on the CPU, skipped updates included")
 
 TEST_CASE("AdamW that replays a CUDA graph equals AdamW that launches, bit for bit") {
   if (test::skipped_without_gpu()) return;
-  Trained launched(kGpu, at::kBFloat16);
-  Trained replayed(kGpu, at::kBFloat16, /*replays=*/true);
+  Trained launched(kOnGpu);
+  Trained replayed(kOnGpu, /*replays=*/true);
   for (std::uint64_t step = 0; step < 4; ++step) {
     for (Trained* each : {&launched, &replayed}) {
       each->set_gradients(step);
@@ -140,6 +140,42 @@ TEST_CASE("AdamW that replays a CUDA graph equals AdamW that launches, bit for b
     CHECK(found.skipped.item<double>() == (step == 1 ? 1 : 0));
   }
   CHECK(replayed.optimizer.applied_updates() == 3);
+}
+
+TEST_CASE("AdamW with its state on the host equals AdamW on the GPU, bit for bit") {
+  if (test::skipped_without_gpu()) return;
+  NoShard::Options placement = kOnGpu;
+  for (const auto compute : {at::kBFloat16, at::kFloat}) {
+    placement.compute_type = compute;
+    placement.state_on_host = false;
+    Trained on_device(placement);
+    placement.state_on_host = true;
+    Trained offloaded(placement);
+    for (Unit& unit : offloaded.sharding.units()) {
+      CHECK(unit.state("master").is_cpu());
+      CHECK(unit.state("master").is_pinned());
+    }
+    REQUIRE((offloaded.bytes() == on_device.bytes()));
+    for (std::uint64_t step = 0; step < 6; ++step) {
+      const std::string before = offloaded.bytes();
+      for (Trained* each : {&on_device, &offloaded}) {
+        each->set_gradients(step);
+        if (step == 2) each->sharding.units()[0].gradient()[301 * 257 - 1].fill_(kInf);
+      }
+      const UpdateResult expected = on_device.optimizer.step(0.01);
+      const UpdateResult found = offloaded.optimizer.step(0.01);
+
+      CHECK(found.tensor_square_sums.equal(expected.tensor_square_sums));
+      CHECK(found.skipped.item<double>() == (step == 2 ? 1 : 0));
+      CHECK((offloaded.bytes() == before) == (step == 2));
+      CHECK((offloaded.bytes() == on_device.bytes()));
+    }
+    CHECK(offloaded.optimizer.applied_updates() == 5);
+    if (compute == at::kFloat) continue;
+    CHECK(name_nonfinite(offloaded.sharding,
+                         on_device.optimizer.step(kInf).tensor_square_sums.cpu()) ==
+          "no weight and no gradient of this rank");
+  }
 }
 
 }  // namespace wam

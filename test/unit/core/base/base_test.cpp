@@ -103,6 +103,24 @@ TEST_CASE("The first error of parallel work comes out, and nothing new is starte
   CHECK(started == 6);
 }
 
+TEST_CASE("A pool of threads works through one call after the other, also after an error") {
+  for (const unsigned threads : {1U, 2U, 5U}) {
+    WorkerPool pool(threads);
+    for (std::size_t count = 0; count < 200; ++count) {
+      std::vector<std::atomic<int>> seen(count);
+      pool.for_each_index(count, [&](std::size_t i) { ++seen[i]; });
+      CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& times) { return times == 1; }));
+    }
+    const auto fails = [](std::size_t i) {
+      if (i == 5) throw DataError("five");
+    };
+    CHECK_THROWS_WITH(pool.for_each_index(100, fails), "five");
+    std::atomic<int> items = 0;
+    pool.for_each_index(100, [&](std::size_t) { ++items; });
+    CHECK(items == 100);
+  }
+}
+
 int released = 0;
 void release(int) noexcept {
   ++released;
