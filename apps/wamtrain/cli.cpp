@@ -136,6 +136,20 @@ void add_verify(CLI::App& app, Action& action) {
   command.callback([&action, checkpoint] { action = [=] { return verify_command(*checkpoint); }; });
 }
 
+void add_checkpoints(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("checkpoints", "List the checkpoints of a run");
+  const auto arguments = std::make_shared<CheckpointsArguments>();
+  command.add_option("RUN", arguments->run, "The run.dir of a run")->required();
+  command.add_flag_callback(
+      "--verify", [arguments] { arguments->look = CheckpointLook::kHashes; },
+      "Check every byte, as resuming does; without, manifests and sizes");
+  command.add_flag_callback(
+      "--json", [arguments] { arguments->format = OutputFormat::kJson; },
+      "One JSON array, for scripts");
+  command.callback(
+      [&action, arguments] { action = [=] { return checkpoints_command(*arguments); }; });
+}
+
 void add_report(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("report", "Write one HTML page about a run");
   const auto arguments = std::make_shared<ReportArguments>();
@@ -207,6 +221,7 @@ int run_command_line(int argc, char** argv) {
   add_sample(app, action);
   add_export(app, action);
   add_verify(app, action);
+  add_checkpoints(app, action);
   add_report(app, action);
   try {
     app.parse(argc, argv);

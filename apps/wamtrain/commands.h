@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/wamtrain/bench/options.h"
+#include "core/train/checkpoint_list.h"
 
 // One function a subcommand, each in a file of its own. They return the exit code of a run that did
 // what was asked (0, or 1 where the answer is no) and throw what exit_code.h maps otherwise.
@@ -43,6 +44,13 @@ struct SampleArguments {
 int sample_command(const SampleArguments& arguments);
 // Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
 int verify_command(const std::filesystem::path& checkpoint);
+// Lists the checkpoints of a run: 0, or 1 where one is damaged.
+struct CheckpointsArguments {
+  std::filesystem::path run;
+  CheckpointLook look = CheckpointLook::kSizes;
+  OutputFormat format = OutputFormat::kText;
+};
+int checkpoints_command(const CheckpointsArguments& arguments);
 // Writes RUN/report.html, and recorded against predicted actions as an SVG picture where one is
 // asked for. Prints their paths.
 struct ReportArguments {

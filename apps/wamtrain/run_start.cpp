@@ -1,5 +1,6 @@
 #include "apps/wamtrain/run_start.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -8,7 +9,9 @@
 #include <unistd.h>
 
 #include "core/base/errors.h"
+#include "core/io/disk.h"
 #include "core/train/checkpoint_folder.h"
+#include "core/train/checkpoint_space.h"
 #include "core/train/checkpoint_verify.h"
 
 namespace wam {
@@ -78,6 +81,24 @@ std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& 
   if (!found.folder) return nullptr;
   log.info("resuming from " + found.folder->string());
   return std::make_unique<CheckpointReader>(*found.folder);
+}
+
+void check_checkpoint_space(const ResolvedRecipe& recipe,
+                            std::int64_t first_step,
+                            std::uint64_t bytes_each,
+                            Log& log) {
+  const CheckpointSection& section = recipe.options.checkpoint;
+  const CheckpointFolder checkpoints(checkpoints_path(recipe));
+  const auto steps = checkpoints.steps();
+  const auto there =
+      std::count_if(steps.begin(), steps.end(), [&](auto step) { return step <= first_step; });
+  const std::int64_t saves =
+      planned_saves(first_step, recipe.train.options.steps, section.every, section.at_end);
+  const std::string warning =
+      judge_space({.bytes_each = bytes_each, .saves = saves, .keep = section.keep, .there = there},
+                  free_space(checkpoints.path(), "counting the space for checkpoints"),
+                  checkpoints.path().string());
+  if (!warning.empty()) log.warn(warning);
 }
 
 }  // namespace wam

@@ -35,4 +35,12 @@ std::filesystem::path checkpoints_path(const ResolvedRecipe& recipe);
 // used; ConfigError for `never` where there are checkpoints.
 std::unique_ptr<CheckpointReader> find_start(const ResolvedRecipe& recipe, Log& log);
 
+// Counts the space for the checkpoints of `bytes_each` that the run plans after `first_step`:
+// better now than at a save. Warns when the disk will be full before the run ends. Errors:
+// DeviceError when not even one fits.
+void check_checkpoint_space(const ResolvedRecipe& recipe,
+                            std::int64_t first_step,
+                            std::uint64_t bytes_each,
+                            Log& log);
+
 }  // namespace wam

@@ -20,6 +20,7 @@
 #include "core/cuda/device.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
+#include "core/train/attempts.h"
 #include "core/train/checkpoint_writer.h"
 #include "core/train/loop.h"
 #include "core/train/run_folder.h"
@@ -40,8 +41,9 @@ class Run {
   Run(const ResolvedRecipe& recipe, Log& log)
       : recipe_(recipe), log_(log), device_(resolve_device(recipe)) {}
 
-  int train() {
+  int train(AttemptRecord& attempts) {
     read_inputs();
+    note_attempt(attempts);
     build_model();
     start_from();
     const LoopEnd end = loop();
@@ -61,6 +63,15 @@ class Run {
     if (start_) check_same_run(start_->manifest().run);
     write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
     write_metadata(statistics_file(recipe_), data_.statistics);
+  }
+
+  // What may refuse a recipe is behind: from here on an end without progress is a crash.
+  void note_attempt(AttemptRecord& attempts) const {
+    const std::int64_t step = start_ ? start_->manifest().run.step : 0;
+    const auto before = attempts.begin(step, recipe_.hash(), recipe_.options.run.max_crashes);
+    if (before == 0) return;
+    log_.info(fmt::format("starts from step {} that crashed, in a row: {} (run.max_crashes: {})",
+                          step, before, recipe_.options.run.max_crashes));
   }
 
   [[nodiscard]] std::map<std::string, Statistics> saved_statistics() const {
@@ -107,6 +118,8 @@ class Run {
                                 .keep = recipe_.options.checkpoint.keep,
                                 .in_place = offloads_state(recipe_)},
         sharding_->units(), log_);
+    check_checkpoint_space(recipe_, start_ ? start_->manifest().run.step : 0,
+                           writer_->checkpoint_bytes(), log_);
   }
 
   [[nodiscard]] const std::string& hash_of(const std::string& component) const {
@@ -271,11 +284,15 @@ int run_training(const ResolvedRecipe& recipe) {
   const auto& folder = recipe.options.run.dir;
   make_folders(folder);
   const RunFolderLock lock(folder);
+  AttemptRecord attempts(folder);  // before this start has a line in the log
   Log log({.console = true, .file = (folder / "log.txt").string()});
   try {
-    return Run(recipe, log).train();
+    const int code = Run(recipe, log).train(attempts);
+    attempts.clear();
+    return code;
   } catch (const std::exception& error) {
     log.record(fmt::format("ended by an error: {}", error.what()));
+    attempts.note_error(error.what());
     throw;
   }
 }

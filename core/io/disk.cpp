@@ -11,20 +11,24 @@
 
 namespace wam {
 
-void check_free_space(const std::filesystem::path& folder,
-                      std::uint64_t bytes,
-                      const std::string& doing) {
-  constexpr std::uint64_t kReserve = std::uint64_t{16} << 20;
+std::uint64_t free_space(const std::filesystem::path& folder, const std::string& doing) {
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   require<DeviceError>(!error, "{}: the free space of {} cannot be read ({}).", doing,
                        folder.string(), error.message());
+  return space.available;
+}
+
+void check_free_space(const std::filesystem::path& folder,
+                      std::uint64_t bytes,
+                      const std::string& doing) {
+  const std::uint64_t available = free_space(folder, doing);
   require<DeviceError>(
-      bytes <= space.available && space.available - bytes >= kReserve,
+      bytes <= available && available - bytes >= kDiskReserve,
       "{}: it takes {}, the disk under {} has {} free. Fix: free some space there, "
       "or choose another folder.",
       doing, human_bytes(static_cast<double>(bytes)), folder.string(),
-      human_bytes(static_cast<double>(space.available)));
+      human_bytes(static_cast<double>(available)));
 }
 
 void rename_and_sync(const std::filesystem::path& from, const std::filesystem::path& to) {

@@ -6,9 +6,14 @@
 
 namespace wam {
 
-// Errors: DeviceError with both figures when the disk under `folder` (which exists) has less than
-// `bytes` and a reserve of 16 MiB free. `doing` starts the message: "saving the checkpoint of step
-// 20".
+// What is left free when a checkpoint's space is counted, for the small files of a run.
+inline constexpr std::uint64_t kDiskReserve = std::uint64_t{16} << 20;
+
+// Bytes that this user may still write to the disk under `folder`, which exists. `doing` starts the
+// message of the error: "saving the checkpoint of step 20". Errors: DeviceError.
+std::uint64_t free_space(const std::filesystem::path& folder, const std::string& doing);
+
+// Errors: DeviceError with both figures when there is less than `bytes` and the reserve.
 void check_free_space(const std::filesystem::path& folder,
                       std::uint64_t bytes,
                       const std::string& doing);

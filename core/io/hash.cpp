@@ -44,13 +44,15 @@ std::uint64_t content_hash(const void* data, std::size_t bytes) {
   return XXH3_64bits(data, bytes);
 }
 
-std::uint64_t file_hash(const std::string& path) {
+std::uint64_t file_hash(const std::string& path,
+                        const std::function<void(std::size_t bytes)>& on_bytes) {
   const UniqueHandle<std::FILE*, close_file> file(std::fopen(path.c_str(), "rb"));
   require<DataError>(static_cast<bool>(file), "hashing {}: the file cannot be opened.", path);
   StreamHash hash;
   std::vector<char> buffer(std::size_t{1} << 22);
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
     hash.update(buffer.data(), got);
+    if (on_bytes) on_bytes(got);
   }
   require<DataError>(std::ferror(file.get()) == 0, "hashing {}: reading failed.", path);
   return hash.digest();

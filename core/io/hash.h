@@ -2,14 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace wam {
 
-// XXH3, 64 bits. Errors: file_hash throws DataError when the file cannot be read.
+// XXH3, 64 bits.
 std::uint64_t content_hash(const void* data, std::size_t bytes);
-std::uint64_t file_hash(const std::string& path);
+// `on_bytes` hears of each few MiB that have been hashed. Errors: DataError when the file cannot be
+// read.
+std::uint64_t file_hash(const std::string& path,
+                        const std::function<void(std::size_t bytes)>& on_bytes = {});
 // 16 lower-case hex digits, as manifests and cache keys hold them.
 std::string hash_hex(std::uint64_t hash);
 

@@ -14,25 +14,38 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "step_";
-constexpr std::size_t kDigits = 8;
 constexpr const char* kLatest = "latest";
 
 std::string name_of(std::int64_t step) {
   return fmt::format("{}{:08}", kPrefix, step);
 }
 
-// The step of a complete checkpoint's name; nothing for every other name.
-std::optional<std::int64_t> step_of(const std::string& name) {
-  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) return std::nullopt;
+constexpr std::string_view kTemporary = ".tmp";
+constexpr std::string_view kDeleting = ".deleting";
+constexpr std::string_view kSetAside = ".set_aside";
+
+std::optional<CheckpointKind> kind_of(std::string_view ending) {
+  if (ending.empty()) return CheckpointKind::kComplete;
+  if (ending == kTemporary) return CheckpointKind::kTemporary;
+  if (ending == kDeleting) return CheckpointKind::kDeleting;
+  if (ending.starts_with(kSetAside)) return CheckpointKind::kSetAside;
+  return std::nullopt;
+}
+
+// What a name says; nothing for what is no checkpoint.
+std::optional<CheckpointEntry> entry_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
   std::int64_t step = 0;
   const char* end = name.data() + name.size();
   const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
-  if (result.ec != std::errc() || result.ptr != end || name_of(step) != name) return std::nullopt;
-  return step;
+  if (result.ec != std::errc() || !name.starts_with(name_of(step))) return std::nullopt;
+  const auto kind = kind_of({result.ptr, end});
+  if (!kind) return std::nullopt;
+  return CheckpointEntry{.name = name, .step = step, .kind = *kind};
 }
 
-bool is_leftover(const std::string& name) {
-  return name.ends_with(".tmp") || name.ends_with(".deleting");
+bool is_leftover(std::string_view name) {
+  return name.ends_with(kTemporary) || name.ends_with(kDeleting);
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {
@@ -54,15 +67,25 @@ fs::path CheckpointFolder::of_step(std::int64_t step) const {
 }
 
 fs::path CheckpointFolder::temporary_of_step(std::int64_t step) const {
-  return path_ / (name_of(step) + ".tmp");
+  return path_ / fmt::format("{}{}", name_of(step), kTemporary);
+}
+
+std::vector<CheckpointEntry> CheckpointFolder::entries() const {
+  std::vector<CheckpointEntry> out;
+  for (const std::string& name : names_in(path_)) {
+    if (const auto entry = entry_of(name)) out.push_back(*entry);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const CheckpointEntry& a, const CheckpointEntry& b) {
+    return a.step < b.step;
+  });
+  return out;
 }
 
 std::vector<std::int64_t> CheckpointFolder::steps() const {
   std::vector<std::int64_t> out;
-  for (const std::string& name : names_in(path_)) {
-    if (const auto step = step_of(name)) out.push_back(*step);
+  for (const CheckpointEntry& entry : entries()) {
+    if (entry.kind == CheckpointKind::kComplete) out.push_back(entry.step);
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -99,7 +122,7 @@ void CheckpointFolder::prune(std::int64_t newest_step, std::int64_t keep) const 
   const std::string pointed = latest();
   for (const std::int64_t step : old) {
     if (name_of(step) == pointed) continue;
-    const fs::path doomed = path_ / (name_of(step) + ".deleting");
+    const fs::path doomed = path_ / fmt::format("{}{}", name_of(step), kDeleting);
     rename_and_sync(of_step(step), doomed);
     remove_tree(doomed);
   }
@@ -121,10 +144,11 @@ void CheckpointFolder::set_aside_after(std::int64_t step, const Say& say) const 
 }
 
 void CheckpointFolder::set_aside(std::int64_t step, const Say& say) const {
-  std::string name = name_of(step) + ".set_aside";
+  const std::string first = fmt::format("{}{}", name_of(step), kSetAside);
+  std::string name = first;
   std::error_code ignored;
   for (int i = 2; fs::exists(path_ / name, ignored); ++i) {
-    name = fmt::format("{}.set_aside.{}", name_of(step), i);
+    name = fmt::format("{}.{}", first, i);
   }
   rename_and_sync(of_step(step), path_ / name);
   say(fmt::format("{} is not used any more and now called {}; delete it when you do not need it",

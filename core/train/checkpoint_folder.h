@@ -1,12 +1,33 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/names.h"
+
 namespace wam {
+
+// What stands under a name in a folder of checkpoints.
+enum class CheckpointKind { kComplete, kTemporary, kDeleting, kSetAside };
+template <>
+struct EnumNames<CheckpointKind> {
+  static constexpr std::array table{
+      std::pair{CheckpointKind::kComplete, std::string_view("complete")},
+      std::pair{CheckpointKind::kTemporary, std::string_view("temporary")},
+      std::pair{CheckpointKind::kDeleting, std::string_view("being deleted")},
+      std::pair{CheckpointKind::kSetAside, std::string_view("set aside")}};
+};
+struct CheckpointEntry {
+  std::string name;
+  std::int64_t step = 0;
+  CheckpointKind kind = CheckpointKind::kComplete;
+};
 
 // The folder that holds a run's checkpoints (D9):
 //   step_00000020/            complete: it got this name when everything in it was on the disk
@@ -24,6 +45,8 @@ class CheckpointFolder {
   [[nodiscard]] std::filesystem::path of_step(std::int64_t step) const;
   // Where the checkpoint of `step` grows.
   [[nodiscard]] std::filesystem::path temporary_of_step(std::int64_t step) const;
+  // All of them, by step and name; empty when there is no such folder.
+  [[nodiscard]] std::vector<CheckpointEntry> entries() const;
   // Steps of the complete checkpoints, oldest first; empty when there is no such folder.
   [[nodiscard]] std::vector<std::int64_t> steps() const;
   // Any step_* folder, complete, set aside or not, other than leftovers: there is something to

@@ -1,5 +1,6 @@
 #include "core/train/checkpoint_verify.h"
 
+#include <atomic>
 #include <ranges>
 
 #include "core/base/errors.h"
@@ -16,7 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Empty when the file is what the manifest says.
-std::string problem_of(const fs::path& folder, const ManifestFile& file) {
+std::string problem_of(const fs::path& folder,
+                       const ManifestFile& file,
+                       const std::function<void(std::size_t)>& on_bytes) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(folder / file.name, error);
   if (error) return fmt::format("{} cannot be opened ({})", file.name, error.message());
@@ -24,7 +27,7 @@ std::string problem_of(const fs::path& folder, const ManifestFile& file) {
     return fmt::format("{} has {} bytes, expected {}", file.name, bytes, file.bytes);
   }
   try {
-    const std::string found = hash_hex(file_hash((folder / file.name).string()));
+    const std::string found = hash_hex(file_hash((folder / file.name).string(), on_bytes));
     if (found != file.xxh3) {
       return fmt::format("the content of {} has changed: its hash is {}, expected {}", file.name,
                          found, file.xxh3);
@@ -37,10 +40,18 @@ std::string problem_of(const fs::path& folder, const ManifestFile& file) {
 
 std::vector<std::string> problems_of(const fs::path& folder,
                                      const std::vector<ManifestFile>& files,
-                                     unsigned threads) {
+                                     unsigned threads,
+                                     const HashProgress& progress) {
+  std::uint64_t total = 0;
+  for (const ManifestFile& file : files) total += file.bytes;
+  std::atomic<std::uint64_t> done = 0;
+  const auto on_bytes = [&](std::size_t bytes) {
+    const std::uint64_t so_far = done += bytes;
+    if (progress) progress(so_far, total);
+  };
   std::vector<std::string> problems(files.size());
   for_each_index(files.size(), threads,
-                 [&](std::size_t i) { problems[i] = problem_of(folder, files[i]); });
+                 [&](std::size_t i) { problems[i] = problem_of(folder, files[i], on_bytes); });
   return problems;
 }
 
@@ -63,7 +74,9 @@ std::string CheckpointCheck::text() const {
                      files == 1 ? "file" : "files", human_bytes(static_cast<double>(bytes)));
 }
 
-CheckpointCheck verify_checkpoint(const fs::path& folder, unsigned threads) {
+CheckpointCheck verify_checkpoint(const fs::path& folder,
+                                  unsigned threads,
+                                  const HashProgress& progress) {
   CheckpointCheck check;
   check.folder = folder;
   Manifest manifest;
@@ -77,7 +90,7 @@ CheckpointCheck verify_checkpoint(const fs::path& folder, unsigned threads) {
   check.step = manifest.run.step;
   if (manifest.files.empty()) check.problems.emplace_back("its manifest lists no files");
   check_ranges(manifest, check.problems);
-  const auto problems = problems_of(folder, manifest.files, threads);
+  const auto problems = problems_of(folder, manifest.files, threads, progress);
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (problems[i].empty()) {
       ++check.files;

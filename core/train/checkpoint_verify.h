@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +24,14 @@ struct CheckpointCheck {
   [[nodiscard]] std::string text() const;
 };
 
+// Hears how far the hashing is, from any of its threads.
+using HashProgress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
+
 // Reads the manifest and hashes every file that it lists, on up to `threads` threads (0: one per
 // core). Never throws for what is wrong with the checkpoint: that is the result.
-CheckpointCheck verify_checkpoint(const std::filesystem::path& folder, unsigned threads = 0);
+CheckpointCheck verify_checkpoint(const std::filesystem::path& folder,
+                                  unsigned threads = 0,
+                                  const HashProgress& progress = {});
 
 // The checkpoint to go on from.
 struct Resumable {

@@ -67,6 +67,8 @@ class CheckpointWriter {
   void before_update();
   // This rank still writes. What one rank finds says nothing about another.
   [[nodiscard]] bool is_busy() const noexcept { return busy_; }
+  // Of one checkpoint, all shards together.
+  [[nodiscard]] std::uint64_t checkpoint_bytes() const noexcept { return total_bytes_; }
   // Returns when the last save is on the disk.
   void wait();
 

@@ -69,6 +69,7 @@ struct RunSection {
   DeviceChoice device = DeviceChoice::kAuto;
   GraphChoice graphs = GraphChoice::kAuto;
   std::optional<std::int64_t> threads;
+  std::int64_t max_crashes = 3;
 
   template <class V>
   void fields(V&& v) {
@@ -87,6 +88,12 @@ struct RunSection {
       "CPU threads of the model's arithmetic. auto: one for each core that the process may use. "
       "On the CPU, runs with another number are not equal bit for bit.",
       at_least(1));
+    v("max_crashes", max_crashes,
+      "For runs that a script restarts: after so many starts in a row from the same step that "
+      "ended "
+      "in an error or were killed before the next checkpoint, `train` says what is known of them "
+      "and leaves with exit code 1 (number). A changed recipe starts anew. 0: no limit.",
+      at_least(0));
   }
 };
 

@@ -1,7 +1,11 @@
 #include "core/train/run_folder.h"
 
+#include <algorithm>
 #include <charconv>
+#include <deque>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,6 +36,18 @@ std::optional<std::int64_t> step_of_file(const std::filesystem::path& path) {
   const char* last = stem.data() + stem.size();
   const auto [end, code] = std::from_chars(stem.data() + kBegin.size(), last, step);
   return code == std::errc() && end == last ? std::optional(step) : std::nullopt;
+}
+
+// The end of a file, at most a few hundred lines of it; empty when it cannot be read.
+std::string end_of(const std::filesystem::path& path) {
+  constexpr std::streamoff kBytes = 1 << 16;
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return {};
+  const std::streamoff size = in.tellg();
+  in.seekg(std::max<std::streamoff>(0, size - kBytes));
+  std::ostringstream out;
+  out << in.rdbuf();
+  return std::move(out).str();
 }
 
 std::int64_t cut_validations(const std::filesystem::path& folder, std::int64_t step) {
@@ -83,6 +99,27 @@ MetricsCut cut_metrics(const std::filesystem::path& path, std::int64_t step) {
   }
   if (cut.removed > 0) write_file_atomically(path, kept);
   return cut;
+}
+
+std::vector<std::string> last_lines(const std::filesystem::path& path, std::size_t count) {
+  std::istringstream in(end_of(path));
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty()) continue;
+    lines.push_back(line);
+    if (lines.size() > count) lines.pop_front();
+  }
+  return {lines.begin(), lines.end()};
+}
+
+std::optional<std::int64_t> last_step(const std::filesystem::path& metrics) {
+  constexpr std::size_t kLooked =
+      3;  // a last line may be cut off, and a validation has the same step
+  const auto lines = last_lines(metrics, kLooked);
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (const auto step = step_of(lines[i])) return step;
+  }
+  return std::nullopt;
 }
 
 }  // namespace wam

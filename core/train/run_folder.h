@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace wam {
 
@@ -18,5 +22,11 @@ struct MetricsCut {
 // What is not there needs no cut. Errors: DataError naming the line when one before the last is not
 // a JSON object with a "step"; DeviceError when a file cannot be removed.
 MetricsCut cut_metrics(const std::filesystem::path& path, std::int64_t step);
+
+// The step of the last whole line of a metrics.jsonl; nothing when there is none.
+std::optional<std::int64_t> last_step(const std::filesystem::path& metrics);
+
+// Up to `count` last lines of a text file that are not empty; none when it cannot be read.
+std::vector<std::string> last_lines(const std::filesystem::path& path, std::size_t count);
 
 }  // namespace wam
