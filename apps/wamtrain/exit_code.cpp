@@ -23,9 +23,10 @@ std::string host_name() {
 
 std::string machine_text(const std::exception& error) {
   if (const auto* memory = dynamic_cast<const c10::OutOfMemoryError*>(&error)) {
-    return fmt::format("{}\nFix: a smaller train.micro_batch, or memory.recompute: full; `wamtrain "
-                       "plan` shows what a recipe needs.",
-                       memory->what_without_backtrace());
+    return fmt::format(
+        "{}\nFix: a smaller train.micro_batch, or memory.recompute: full; `wamtrain "
+        "plan` shows what a recipe needs.",
+        memory->what_without_backtrace());
   }
   if (is<std::bad_alloc>(error)) {
     return "out of host memory. Fix: a smaller train.micro_batch or data.workers.";
@@ -38,9 +39,10 @@ std::string text_of(const std::exception& error, int exit_code) {
     case kExitMachine:
       return fmt::format("on {}: {}", host_name(), machine_text(error));
     case kExitBug:
-      return fmt::format("internal error: {}\nThis is a bug of wamtrain; please report it with "
-                         "the recipe and the log.",
-                         error.what());
+      return fmt::format(
+          "internal error: {}\nThis is a bug of wamtrain; please report it with "
+          "the recipe and the log.",
+          error.what());
     default:
       return error.what();
   }

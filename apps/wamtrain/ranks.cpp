@@ -40,14 +40,15 @@ struct Ranks::Several {
           std::chrono::milliseconds limit_)
       : limit(limit_),
         gathering(env, {.run_dir = run_dir, .time_limit = limit_}),
-        watch(env,
-              gathering.store(),
-              progress,
-              signal,
-              {.limit = limit_,
-               .completed = [held = abortable] { return held->counter ? held->counter->value() : 0; },
-               .abort = [held = abortable] { held->abort(); },
-               .last_words = [](const std::string& text) { print_error(text); }}) {}
+        watch(
+            env,
+            gathering.store(),
+            progress,
+            signal,
+            {.limit = limit_,
+             .completed = [held = abortable] { return held->counter ? held->counter->value() : 0; },
+             .abort = [held = abortable] { held->abort(); },
+             .last_words = [](const std::string& text) { print_error(text); }}) {}
 
   std::chrono::milliseconds limit;
   std::shared_ptr<Abortable> abortable = std::make_shared<Abortable>();

@@ -18,8 +18,8 @@
 namespace wam {
 
 // The processes of this start, from their meeting until they have left: which one this is, what the
-// first does for all, what they communicate over, and who watches over them. With one process all of
-// it is local.
+// first does for all, what they communicate over, and who watches over them. With one process all
+// of it is local.
 class Ranks {
  public:
   // Reads the launcher's environment and meets the others (`run_dir` is where they look for each
@@ -34,8 +34,8 @@ class Ranks {
   [[nodiscard]] const LaunchEnv& env() const noexcept { return env_; }
   [[nodiscard]] bool is_first() const noexcept { return env_.global_rank == 0; }
 
-  // On every rank what `make` returned on the first, which alone runs it; the others wait as long as
-  // it takes. Errors: what it threw on the first, ToldElsewhere on the others.
+  // On every rank what `make` returned on the first, which alone runs it; the others wait as long
+  // as it takes. Errors: what it threw on the first, ToldElsewhere on the others.
   std::string from_first(const std::function<std::string()>& make);
   // The same without a result.
   void first_does(const std::function<void()>& work);

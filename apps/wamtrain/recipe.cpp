@@ -65,11 +65,11 @@ void check_statistics(const Recipe& recipe, Problems& problems) {
                            statistics));
 }
 
-ResolvedRecipe resolve(const Recipe& recipe, Problems& problems) {
+ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& problems) {
   ResolvedRecipe out;
   out.options = recipe;
   check_run(recipe, problems);
-  out.threads = resolve_threads(recipe.run);
+  out.threads = resolve_threads(recipe.run, ranks_on_host);
   out.model = resolve(recipe.model, problems);
   check_device(recipe, out.model.config, problems);
   out.data = resolve(recipe.data, out.threads, problems);
@@ -89,9 +89,10 @@ ResolvedRecipe resolve(const Recipe& recipe, Problems& problems) {
 
 ResolvedRecipe load(const std::filesystem::path& file,
                     const std::vector<std::string>& overrides,
+                    int ranks_on_host,
                     Problems& problems) {
   const auto recipe = load_recipe<Recipe>(file, overrides, problems);
-  auto out = resolve(recipe, problems);
+  auto out = resolve(recipe, ranks_on_host, problems);
   out.source = file.string();
   return out;
 }
@@ -110,15 +111,16 @@ std::string ResolvedRecipe::hash() const {
 ResolvedRecipe load_recipe_file(const std::filesystem::path& file,
                                 const std::vector<std::string>& overrides) {
   Problems problems(file.string());
-  auto out = load(file, overrides, problems);
+  auto out = load(file, overrides, /*ranks_on_host=*/1, problems);
   problems.throw_if_any();
   return out;
 }
 
 ResolvedRecipe load_recipe_for_training(const std::filesystem::path& file,
-                                        const std::vector<std::string>& overrides) {
+                                        const std::vector<std::string>& overrides,
+                                        int ranks_on_host) {
   Problems problems(file.string());
-  auto out = load(file, overrides, problems);
+  auto out = load(file, overrides, ranks_on_host, problems);
   const auto actions_per_block = check_datasets(out.options.data, problems);
   out.model.config.actions_per_block = actions_per_block.value_or(0);
   problems.throw_if_any();

@@ -64,8 +64,10 @@ ResolvedRecipe load_recipe_file(const std::filesystem::path& file,
 
 // The same, and looks at what the recipe points to: each dataset's folder, embodiment and first
 // table. Problems of both kinds are reported together. model.config is complete then.
+// `ranks_on_host`: processes that share this machine's cores.
 ResolvedRecipe load_recipe_for_training(const std::filesystem::path& file,
-                                        const std::vector<std::string>& overrides);
+                                        const std::vector<std::string>& overrides,
+                                        int ranks_on_host = 1);
 
 // Every key with its type, default and meaning.
 std::string recipe_help();

@@ -5,14 +5,15 @@
 
 namespace wam {
 
-c10::Device resolve_device(const ResolvedRecipe& recipe) {
+c10::Device resolve_device(const ResolvedRecipe& recipe, int local_rank) {
+  const c10::Device gpu(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
   switch (recipe.options.run.device) {
     case DeviceChoice::kCpu:
       return c10::kCPU;
     case DeviceChoice::kCuda:
-      return {c10::kCUDA, 0};
+      return gpu;
     case DeviceChoice::kAuto:
-      return gpu_available() ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+      return gpu_available() ? gpu : c10::Device(c10::kCPU);
   }
   throw InvariantError("an unknown run.device");
 }

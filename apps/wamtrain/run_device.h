@@ -7,8 +7,9 @@
 
 namespace wam {
 
-// The recipe's words as LibTorch and the model take them. Asking for a GPU initialises CUDA.
-c10::Device resolve_device(const ResolvedRecipe& recipe);
+// The recipe's words as LibTorch and the model take them. Asking for a GPU initialises CUDA; the
+// ranks of a host take one each.
+c10::Device resolve_device(const ResolvedRecipe& recipe, int local_rank = 0);
 c10::ScalarType compute_type(const ResolvedRecipe& recipe);
 // Of master weights, moments and gradients.
 c10::ScalarType state_type(const ResolvedRecipe& recipe);

@@ -1,6 +1,6 @@
 #include "apps/wamtrain/runtime.h"
 
-#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -8,15 +8,15 @@
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
 #include "apps/wamtrain/plan.h"
+#include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/run_device.h"
-#include "apps/wamtrain/run_identity.h"
+#include "apps/wamtrain/run_inputs.h"
 #include "apps/wamtrain/run_start.h"
 #include "apps/wamtrain/training_parts.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/base/log.h"
-#include "core/base/names.h"
 #include "core/cuda/device.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
@@ -31,19 +31,21 @@
 namespace wam {
 namespace {
 
-// Names the generator of core/random in checkpoints; another one would draw other numbers.
-constexpr const char* kGenerator = "philox4x32-10";
-
 // A run and everything it owns. Members stand in the order in which they are built; they go in the
 // opposite order.
 class Run {
  public:
-  Run(const ResolvedRecipe& recipe, Log& log)
-      : recipe_(recipe), log_(log), device_(resolve_device(recipe)) {}
+  Run(const ResolvedRecipe& recipe, Ranks& ranks, Log& log)
+      : recipe_(recipe),
+        ranks_(ranks),
+        log_(log),
+        layout_(layout_of(
+            recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
+        device_(resolve_device(recipe, ranks.env().local_rank)) {}
 
-  int train(AttemptRecord& attempts) {
-    read_inputs();
-    note_attempt(attempts);
+  // `attempts`: the first rank's; null on the others.
+  int train(AttemptRecord* attempts) {
+    accept_inputs(attempts);
     build_model();
     start_from();
     const LoopEnd end = loop();
@@ -53,38 +55,35 @@ class Run {
   }
 
  private:
-  // Everything that may refuse the run comes before anything is written or allocated.
-  void read_inputs() {
+  // Everything that may refuse the run comes before anything is written or allocated; from there on
+  // an end without progress is a crash.
+  void accept_inputs(AttemptRecord* attempts) {
     log_.info(fmt::format("{}, recipe {} ({})", version_line(), recipe_.source, recipe_.hash()));
-    start_ = find_start(recipe_, log_);
-    data_ = open_data(recipe_, saved_statistics(), log_);
-    frozen_ = frozen_origins(recipe_);
-    facts_ = export_facts_json(export_facts(recipe_, data_.statistics));
-    if (start_) check_same_run(start_->manifest().run);
-    write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
-    write_metadata(statistics_file(recipe_), data_.statistics);
+    inputs_ = read_inputs(recipe_, ranks_, log_);
+    if (inputs_.start) check_same_run(inputs_.start->manifest().run, expected(), log_);
+    ranks_.first_does([&] {
+      write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
+      write_metadata(statistics_file(recipe_), inputs_.data.statistics);
+      note_attempt(*attempts);
+    });
   }
 
-  // What may refuse a recipe is behind: from here on an end without progress is a crash.
   void note_attempt(AttemptRecord& attempts) const {
-    const std::int64_t step = start_ ? start_->manifest().run.step : 0;
+    const std::int64_t step = inputs_.start ? inputs_.start->manifest().run.step : 0;
     const auto before = attempts.begin(step, recipe_.hash(), recipe_.options.run.max_crashes);
     if (before == 0) return;
     log_.info(fmt::format("starts from step {} that crashed, in a row: {} (run.max_crashes: {})",
                           step, before, recipe_.options.run.max_crashes));
   }
 
-  [[nodiscard]] std::map<std::string, Statistics> saved_statistics() const {
-    if (!start_) return {};
-    const std::string where = start_->folder().string();
-    const ExportFacts facts = parse_export_facts(start_->manifest().run.extra, where);
-    return parse_metadata(facts.metadata, where);
+  [[nodiscard]] ExpectedRun expected() const {
+    return expected_run(recipe_, inputs_, device_, ranks_.env().world_size);
   }
 
   [[nodiscard]] std::vector<std::string> prompts() const {
-    std::vector<std::string> all = data_.splits.training->prompts();
-    if (data_.splits.held_back) {
-      const auto more = data_.splits.held_back->prompts();
+    std::vector<std::string> all = inputs_.data.splits.training->prompts();
+    if (inputs_.data.splits.held_back) {
+      const auto more = inputs_.data.splits.held_back->prompts();
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -103,7 +102,7 @@ class Run {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
     }
     const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
-    text_ = prepare_text(recipe_, prompts(), hash_of("text_encoder"), placement, log_);
+    prepare_texts(placement);
     encoders_ = load_encoders(recipe_, placement, log_);
     model_ = make_model(recipe_, device_, *encoders_);
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
@@ -111,74 +110,67 @@ class Run {
     const Plan plan = plan_memory(recipe_);
     say_memory(plan, device_, log_);
     check_host_memory(plan);
-    sharding_ = make_sharding(recipe_, device_, model_->units(), Layout{}, MeshAxes{});
+    const MeshAxes axes = ranks_.connect(layout_, device_);
+    sharding_ = make_sharding(recipe_, device_, model_->units(), layout_, axes);
     optimizer_ = make_optimizer(recipe_, device_, *sharding_);
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
                                 .keep = recipe_.options.checkpoint.keep,
-                                .in_place = offloads_state(recipe_)},
+                                .writes = ranks_.env().global_rank < layout_.shard_ranks,
+                                .in_place = offloads_state(recipe_),
+                                .exchange = ranks_.exchange()},
         sharding_->units(), log_);
-    check_checkpoint_space(recipe_, start_ ? start_->manifest().run.step : 0,
+    check_checkpoint_space(recipe_, inputs_.start ? inputs_.start->manifest().run.step : 0,
                            writer_->checkpoint_bytes(), log_);
   }
 
-  [[nodiscard]] const std::string& hash_of(const std::string& component) const {
-    for (const auto& origin : frozen_) {
-      if (origin.component == component) return origin.hash;
-    }
-    throw InvariantError("a frozen component without a hash");
+  // The first rank embeds what is missing; the others find it in the cache.
+  void prepare_texts(const FrozenPlacement& placement) {
+    const auto prepare = [&] {
+      text_ = prepare_text(recipe_, prompts(), inputs_.hash_of("text_encoder"), placement, log_);
+    };
+    ranks_.first_does(prepare);
+    if (!ranks_.is_first()) prepare();
   }
 
   // Weights and position: of the checkpoint, or of a fresh run.
   void start_from() {
-    const auto metrics = recipe_.options.run.dir / "metrics.jsonl";
-    if (start_) {
-      const RunState& saved = start_->manifest().run;
-      // Frozen tensors are in no checkpoint; no recipe freezes a part of the transformer yet.
-      for (const auto& unit : sharding_->units()) {
-        invariant(unit.spec().numel == unit.spec().trainable_numel, "frozen tensors at a resume");
-      }
-      start_->restore(sharding_->units());
-      optimizer_->set_applied_updates(saved.applied_updates);
-      first_step_ = saved.step;
-      samples_seen_ = saved.data.samples_seen;
-      CheckpointFolder(checkpoints_path(recipe_)).set_aside_after(saved.step, [this](auto& line) {
-        log_.info(line);
-      });
+    if (inputs_.start) {
+      restore(*inputs_.start);
     } else {
       fill_initial_weights(recipe_, *model_, sharding_->units(), log_);
     }
     sharding_->publish_weights();
-    cut_metrics(metrics, first_step_);
-    metrics_ = std::make_unique<MetricsFile>(metrics);
-    resumed_ = start_ != nullptr;
-    start_.reset();
+    ranks_.first_does([&] {
+      const auto metrics = recipe_.options.run.dir / "metrics.jsonl";
+      if (inputs_.start) set_later_ones_aside();
+      cut_metrics(metrics, first_step_);
+      metrics_ = std::make_unique<MetricsFile>(metrics);
+    });
+    resumed_ = inputs_.start != nullptr;
+    inputs_.start.reset();
   }
 
-  void check_same_run(const RunState& saved) const {
-    const RunComparison compared = compare_run(saved, expected_run());
-    require<ConfigError>(compared.refused.empty(),
-                         "resuming from step {}: this recipe is another run.\n  {}\nFix: undo the "
-                         "change, or give the new run a run.dir of its own.",
-                         saved.step, join(compared.refused, "\n  "));
-    for (const auto& note : compared.notes) log_.info(note);
+  void restore(CheckpointReader& start) {
+    const RunState& saved = start.manifest().run;
+    // Frozen tensors are in no checkpoint; no recipe freezes a part of the transformer yet.
+    for (const auto& unit : sharding_->units()) {
+      invariant(unit.spec().numel == unit.spec().trainable_numel, "frozen tensors at a resume");
+    }
+    start.restore(sharding_->units());
+    optimizer_->set_applied_updates(saved.applied_updates);
+    first_step_ = saved.step;
+    samples_seen_ = saved.data.samples_seen;
   }
 
-  [[nodiscard]] ExpectedRun expected_run() const {
-    ExpectedRun expected;
-    expected.model = model_identity(recipe_.model.config, frozen_);
-    expected.data_fingerprint = data_.splits.training->fingerprint();
-    expected.seed = recipe_.options.run.seed;
-    expected.generator = kGenerator;
-    expected.global_batch = recipe_.train.options.global_batch;
-    expected.recipe = recipe_.dump();
-    expected.recipe_hash = recipe_.hash();
-    expected.threads = device_.is_cpu() ? recipe_.threads : 1;
-    return expected;
+  void set_later_ones_aside() const {
+    CheckpointFolder(checkpoints_path(recipe_)).set_aside_after(first_step_, [this](auto& line) {
+      log_.info(line);
+    });
   }
 
   void save(std::int64_t step) {
-    const ExpectedRun self = expected_run();
+    const ExpectedRun self = expected();
     RunState run;
     run.step = step;
     run.applied_updates = optimizer_->applied_updates();
@@ -189,25 +181,27 @@ class Run {
     run.seed = self.seed;
     run.generator = self.generator;
     run.global_batch = self.global_batch;
+    run.world_size = self.world_size;
     run.threads = self.threads;
     run.program = version_line();
     run.recipe = recipe_.dump();
     run.recipe_hash = self.recipe_hash;
     run.model = self.model;
-    run.frozen = frozen_;
-    run.extra = facts_;
+    run.frozen = inputs_.frozen;
+    run.extra = inputs_.facts;
     writer_->save(std::move(run));
   }
 
   void open_stream() {
-    order_.emplace(data_.splits.training->member_sizes(), data_.splits.training->member_weights(),
-                   recipe_.options.run.seed);
-    loader_ = std::make_unique<Loader>(*data_.splits.training, *order_, *text_,
-                                       loader_options(recipe_, device_, samples_seen_));
+    order_.emplace(inputs_.data.splits.training->member_sizes(),
+                   inputs_.data.splits.training->member_weights(), recipe_.options.run.seed);
+    loader_ =
+        std::make_unique<Loader>(*inputs_.data.splits.training, *order_, *text_,
+                                 loader_options(recipe_, device_, samples_seen_, ranks_.env()));
     if (recipe_.options.validate.every == 0) return;
     const ValidateSection& validate = recipe_.options.validate;
     validator_.emplace(
-        *data_.splits.held_back,
+        *inputs_.data.splits.held_back,
         [this](const std::vector<Sample>& samples) { return collate(samples, *text_); },
         ValidationOptions{.windows = validate.windows,
                           .sampling_steps = validate.sampling_steps,
@@ -224,15 +218,16 @@ class Run {
                           .sharding = *sharding_,
                           .optimizer = *optimizer_,
                           .source = *loader_,
-                          .metrics = *metrics_,
+                          .metrics = metrics_.get(),
                           .log = log_,
-                          .stop = stop_,
-                          .observer = nullptr,
+                          .stop = ranks_.stop(),
+                          .observer = ranks_.observer(),
                           .validator = validator_ ? &*validator_ : nullptr,
                           .save = [this](std::int64_t step) { save(step); },
                           .saving = [this] { return writer_->is_busy(); },
                           .before_update = [this] { writer_->before_update(); }};
     LoopOptions options = loop_options(recipe_, device_);
+    if (!ranks_.is_first()) options.run_folder.clear();
     options.resumed = resumed_;
     if (first_step_ >= options.steps && resumed_) {
       log_.info(
@@ -254,21 +249,18 @@ class Run {
     }
   }
 
-  StopSignal signal_;  // from the first second until the last checkpoint is on the disk
-  LocalStop stop_{signal_};
   const ResolvedRecipe& recipe_;
+  Ranks& ranks_;
   Log& log_;
+  Layout layout_;
   at::Device device_;
-  std::unique_ptr<CheckpointReader> start_;  // until its content has been taken over
-  OpenedData data_;
-  std::vector<FrozenOrigin> frozen_;
-  std::string facts_;  // what an export will need, for every checkpoint
+  RunInputs inputs_;
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;
   std::unique_ptr<Sharding> sharding_;  // outlives the model, whose graphs hold its addresses
   std::unique_ptr<WamModel> model_;
   std::unique_ptr<AdamW> optimizer_;
-  std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<MetricsFile> metrics_;  // the first rank's
   std::unique_ptr<CheckpointWriter> writer_;
   std::optional<SampleOrder> order_;
   std::unique_ptr<Loader> loader_;
@@ -280,21 +272,48 @@ class Run {
 
 }  // namespace
 
-int run_training(const ResolvedRecipe& recipe) {
+namespace {
+
+// Of the first rank: what others may not share.
+struct RunFolder {
+  explicit RunFolder(const std::filesystem::path& folder) : lock(folder), attempts(folder) {}
+  RunFolderLock lock;
+  AttemptRecord attempts;  // before this start has a line in the log
+};
+
+// The first rank speaks to people; the others keep a file each.
+Log::Options log_options(const std::filesystem::path& folder, int rank) {
+  if (rank == 0) return {.console = true, .file = (folder / "log.txt").string()};
+  make_folders(folder / "rank_logs");
+  return {.console = false,
+          .file = (folder / "rank_logs" / fmt::format("{:05}.txt", rank)).string()};
+}
+
+int train_as_one(const ResolvedRecipe& recipe, Ranks& ranks) {
   const auto& folder = recipe.options.run.dir;
-  make_folders(folder);
-  const RunFolderLock lock(folder);
-  AttemptRecord attempts(folder);  // before this start has a line in the log
-  Log log({.console = true, .file = (folder / "log.txt").string()});
+  std::optional<RunFolder> held;
+  ranks.first_does([&] { held.emplace(folder); });
+  AttemptRecord* attempts = held ? &held->attempts : nullptr;
+  Log log(log_options(folder, ranks.env().global_rank));
   try {
-    const int code = Run(recipe, log).train(attempts);
-    attempts.clear();
+    const int code = Run(recipe, ranks, log).train(attempts);
+    if (held) attempts->clear();
     return code;
   } catch (const std::exception& error) {
     log.record(fmt::format("ended by an error: {}", error.what()));
-    attempts.note_error(error.what());
+    if (held) attempts->note_error(error.what());
     throw;
   }
+}
+
+}  // namespace
+
+int run_training(const ResolvedRecipe& recipe) {
+  make_folders(recipe.options.run.dir);
+  Ranks ranks(
+      recipe.options.run.dir,
+      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * recipe.options.run.timeout_s)));
+  return ranks.run([&] { return train_as_one(recipe, ranks); });
 }
 
 }  // namespace wam

@@ -1,11 +1,14 @@
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/recipe.h"
 #include "apps/wamtrain/runtime.h"
+#include "parallel/launch/launch_env.h"
 
 namespace wam {
 
 int train_command(const RecipeArguments& arguments) {
-  return run_training(load_recipe_for_training(arguments.recipe, arguments.overrides));
+  const LaunchEnv env = read_launch_env(process_environment());
+  return run_training(
+      load_recipe_for_training(arguments.recipe, arguments.overrides, env.local_world_size));
 }
 
 }  // namespace wam

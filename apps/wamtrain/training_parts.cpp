@@ -52,11 +52,14 @@ std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
 
 LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              c10::Device device,
-                             std::uint64_t first_sample) {
+                             std::uint64_t first_sample,
+                             const LaunchEnv& env) {
   const TrainSection& train = recipe.train.options;
   LoaderOptions options;
   options.plan.global_batch = static_cast<std::uint64_t>(train.global_batch);
   options.plan.micro_batch = train.micro_batch;
+  options.plan.rank = env.global_rank;
+  options.plan.world = env.world_size;
   options.plan.start = first_sample;
   options.plan.repeat_batch = recipe.options.data.repeat_batch;
   options.workers = recipe.data.workers;

@@ -14,6 +14,7 @@
 #include "models/wam/frozen_encoders.h"
 #include "models/wam/wam_model.h"
 #include "parallel/collectives/axis.h"
+#include "parallel/launch/launch_env.h"
 #include "parallel/strategies/layout.h"
 
 // Parts of a training run on a device, as the recipe asks for them: what training runs is what
@@ -35,10 +36,11 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
 std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                       c10::Device device,
                                       Sharding& units);
-// From the sample of that ordinal on.
+// This rank's part of the stream, from the sample of that ordinal on.
 LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              c10::Device device,
-                             std::uint64_t first_sample);
+                             std::uint64_t first_sample,
+                             const LaunchEnv& env);
 LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device);
 
 }  // namespace wam

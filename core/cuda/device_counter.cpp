@@ -19,10 +19,9 @@ DeviceCounter::DeviceCounter(c10::Device device) : impl_(std::make_unique<Impl>(
   invariant(device.is_cuda(), "a counter of the device's progress on the CPU");
   void* memory = nullptr;
   void* mapped = nullptr;
-  const bool there =
-      cudaHostAlloc(&memory, sizeof(std::uint64_t), cudaHostAllocMapped | cudaHostAllocPortable) ==
-          cudaSuccess &&
-      cudaHostGetDevicePointer(&mapped, memory, 0) == cudaSuccess;
+  const bool there = cudaHostAlloc(&memory, sizeof(std::uint64_t),
+                                   cudaHostAllocMapped | cudaHostAllocPortable) == cudaSuccess &&
+                     cudaHostGetDevicePointer(&mapped, memory, 0) == cudaSuccess;
   require<DeviceError>(there, "allocating the counter of collectives in host memory: {}.",
                        cudaGetErrorString(cudaGetLastError()));
   impl_->host = static_cast<std::uint64_t*>(memory);

@@ -31,6 +31,10 @@ class Collectives {
   // piece (n), which may be this rank's part of full, = this rank's part of the sum over ranks of
   // full (size * n). The rest of full is undefined afterwards.
   virtual void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) = 0;
+  // Ends what hangs on the device because another rank is gone, so that the stream drains. From any
+  // thread; may return only when the graphs that hold these collectives are destroyed. The object is
+  // useless afterwards. On the CPU a collective ends by itself.
+  virtual void abort() {}
 };
 
 }  // namespace wam

@@ -136,7 +136,7 @@ class Loop {
         std::chrono::duration<double>(now - std::exchange(last_complete_, now)).count();
     rate_.add(metrics.step_s);
     metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
-    parts_.metrics.write(metrics);
+    if (parts_.metrics != nullptr) parts_.metrics->write(metrics);
     show(metrics);
     guard(metrics, step);
   }
@@ -180,7 +180,7 @@ class Loop {
     enter(Phase::kValidation, step);
     const ValidationMetrics m =
         parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
-    parts_.metrics.write(m);
+    if (parts_.metrics != nullptr) parts_.metrics->write(m);
     std::string line = fmt::format(
         "validation at step {}: video loss {:.4f}, action loss {:.4f}, action error {:.4f} = "
         "{:.2f} of the mean action's",

@@ -33,7 +33,7 @@ struct LoopOptions {
   // host. What is written is the same, a step later.
   bool reads_late = false;
   std::uint64_t seed = 0;
-  std::filesystem::path run_folder;
+  std::filesystem::path run_folder;  // of validations; empty: another rank writes them
   Schedule schedule;
 };
 
@@ -43,7 +43,7 @@ struct LoopParts {
   Sharding& sharding;
   AdamW& optimizer;
   BatchSource& source;
-  MetricsFile& metrics;
+  MetricsFile* metrics;  // null: another rank writes them
   Log& log;
   StopAgreement& stop;
   PhaseObserver* observer;                      // may be null

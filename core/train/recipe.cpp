@@ -42,12 +42,15 @@ ResolvedTrain resolve(const TrainSection& section, Problems& problems) {
   return out;
 }
 
-std::int64_t resolve_threads(const RunSection& section) {
+std::int64_t resolve_threads(const RunSection& section, int ranks_on_host) {
   if (section.threads) return *section.threads;
+  const auto all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return CPU_COUNT(&allowed);
-  return std::max(1U, std::thread::hardware_concurrency());
+  const int own = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : all;
+  // A launcher that binds its ranks to cores has shared them out already.
+  const bool shared = own * ranks_on_host > all;
+  return std::max(1, shared ? own / ranks_on_host : own);
 }
 
 }  // namespace wam

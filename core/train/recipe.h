@@ -70,6 +70,7 @@ struct RunSection {
   GraphChoice graphs = GraphChoice::kAuto;
   std::optional<std::int64_t> threads;
   std::int64_t max_crashes = 3;
+  double timeout_s = 600;
 
   template <class V>
   void fields(V&& v) {
@@ -85,9 +86,15 @@ struct RunSection {
       "which gives the same bits without the time of thousands of launches. auto: on where the "
       "run is on a GPU.");
     v("threads", threads,
-      "CPU threads of the model's arithmetic. auto: one for each core that the process may use. "
+      "CPU threads of the model's arithmetic on each rank. auto: one for each core that the "
+      "process "
+      "may use, which the ranks of a host share. "
       "On the CPU, runs with another number are not equal bit for bit.",
       at_least(1));
+    v("timeout_s", timeout_s,
+      "With several ranks: how long one may stand still, in a collective or anywhere else, before "
+      "the run ends with a message that names it (seconds). A rank that dies is noticed within 15.",
+      above(0));
     v("max_crashes", max_crashes,
       "For runs that a script restarts: after so many starts in a row from the same step that "
       "ended "
@@ -235,7 +242,8 @@ struct ResolvedTrain {
 // than the run.
 ResolvedTrain resolve(const TrainSection& section, Problems& problems);
 
-// Threads with which the CPU computes: what was asked for, else the cores of this process.
-std::int64_t resolve_threads(const RunSection& section);
+// Threads with which the CPU computes: what was asked for, else the cores of this process, or its
+// share where `ranks_on_host` processes may use all of them.
+std::int64_t resolve_threads(const RunSection& section, int ranks_on_host);
 
 }  // namespace wam

@@ -202,6 +202,7 @@ ValidationMetrics Validator::run(Model& model,
   out.action_error_per_dim = normalised.per_dim();
   out.action_error_physical = physical.per_dim();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (run_folder.empty()) return out;
   std::filesystem::create_directories(run_folder / "validation");
   write_file_atomically(run_folder / "validation" / fmt::format("step_{:08}.json", step),
                         Json{{"step", step}, {"windows", kept}}.dump());

@@ -33,7 +33,8 @@ class Validator {
   // Decodes the windows. Errors: DataError when there is no held-back window.
   Validator(const Dataset& held_back, const Collate& collate, const ValidationOptions& options);
 
-  // Also writes RUN/validation/step_NNNNNNNN.json with the actions of the windows kept.
+  // Also writes RUN/validation/step_NNNNNNNN.json with the actions of the windows kept, where a
+  // folder is named.
   ValidationMetrics run(Model& model,
                         Sharding& sharding,
                         std::int64_t step,

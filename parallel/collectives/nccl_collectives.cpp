@@ -35,7 +35,9 @@ std::size_t count_of(const at::Tensor& tensor) {
 
 class NcclCollectives final : public Collectives {
  public:
-  NcclCollectives(const Axis& axis, const c10::intrusive_ptr<c10d::Store>& store, c10::Device device)
+  NcclCollectives(const Axis& axis,
+                  const c10::intrusive_ptr<c10d::Store>& store,
+                  c10::Device device)
       : axis_(axis) {
     const c10::cuda::CUDAGuard guard(device);
     const ncclUniqueId id = shared_id(*store);
@@ -127,8 +129,8 @@ class NcclCollectives final : public Collectives {
 }  // namespace
 
 std::unique_ptr<Collectives> make_nccl_collectives(const Axis& axis,
-                                                       const c10::intrusive_ptr<c10d::Store>& store,
-                                                       c10::Device device) {
+                                                   const c10::intrusive_ptr<c10d::Store>& store,
+                                                   c10::Device device) {
   return std::make_unique<NcclCollectives>(axis, store, device);
 }
 

@@ -19,7 +19,7 @@ namespace wam {
 // collective, so that a recording finds everything set up. Every graph that recorded its work is
 // destroyed before it. Errors: CommError.
 std::unique_ptr<Collectives> make_nccl_collectives(const Axis& axis,
-                                                       const c10::intrusive_ptr<c10d::Store>& store,
-                                                       c10::Device device);
+                                                   const c10::intrusive_ptr<c10d::Store>& store,
+                                                   c10::Device device);
 
 }  // namespace wam

@@ -50,8 +50,8 @@ MeshAxes connect_mesh(const Layout& layout,
   const auto connect = [&](const char* name, int size, int rank_on_it, int group) {
     const Axis axis{
         .name = name, .size = size, .rank = rank_on_it, .group = group, .global_rank = rank};
-    std::shared_ptr<Collectives> connected = make_watched(
-        connect_axis(axis, env, store, options), name, *options.progress, options.counter);
+    std::shared_ptr<Collectives> connected = make_watched(connect_axis(axis, env, store, options),
+                                                          name, *options.progress, options.counter);
     return connected;
   };
   axes.world = connect("world", layout.world, rank, 0);

@@ -5,8 +5,8 @@
 #include <c10/core/Device.h>
 #include <c10/util/intrusive_ptr.h>
 
-#include "parallel/collectives/axis.h"
 #include "core/cuda/device_counter.h"
+#include "parallel/collectives/axis.h"
 #include "parallel/launch/launch_env.h"
 #include "parallel/strategies/layout.h"
 #include "parallel/watch/progress.h"
@@ -26,7 +26,8 @@ struct MeshOptions {
 };
 
 // Connects the groups of ranks that a layout wants. All ranks call it together; with one rank there
-// is nothing to connect. `store`, progress and counter must outlive what comes back. Errors: CommError.
+// is nothing to connect. `store`, progress and counter must outlive what comes back. Errors:
+// CommError.
 MeshAxes connect_mesh(const Layout& layout,
                       const LaunchEnv& env,
                       const c10::intrusive_ptr<c10d::Store>& store,

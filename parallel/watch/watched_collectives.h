@@ -9,8 +9,8 @@
 
 namespace wam {
 
-// Names every collective to `progress` before it is issued. On a GPU `counter` counts those that the
-// device has completed, in the order of the stream; without one they are complete when the call
+// Names every collective to `progress` before it is issued. On a GPU `counter` counts those that
+// the device has completed, in the order of the stream; without one they are complete when the call
 // returns. All references outlive it.
 std::unique_ptr<Collectives> make_watched(std::unique_ptr<Collectives> inner,
                                           std::string axis,

@@ -86,7 +86,7 @@ struct DataStream {
               context.recipe.options.run.seed) {}
   void open(const BenchContext& context) {
     loader.emplace(*data.splits.training, order, *text,
-                   loader_options(context.recipe, context.device, 0));
+                   loader_options(context.recipe, context.device, 0, {}));
   }
 
   OpenedData data;
@@ -158,7 +158,7 @@ class StepsBench {
                           .sharding = *units_,
                           .optimizer = *optimizer_,
                           .source = source,
-                          .metrics = metrics_,
+                          .metrics = &metrics_,
                           .log = quiet,
                           .stop = stop_,
                           .observer = nullptr,

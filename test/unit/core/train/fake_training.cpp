@@ -105,7 +105,7 @@ LoopEnd FakeRun::run(std::int64_t first_step) {
                         .sharding = sharding,
                         .optimizer = optimizer,
                         .source = source_,
-                        .metrics = metrics,
+                        .metrics = &metrics,
                         .log = log_.log(),
                         .stop = stop != nullptr ? *stop : local,
                         .observer = observer,
