@@ -148,7 +148,7 @@ class ModelBench {
     const ModelWork work = this->work();
     double memory_bound_ms = 0;
     const auto rate = [](double amount, double ms) { return 1e-9 * amount / ms; };
-    for (Phase& phase : out.phases) {
+    for (StepPart& phase : out.phases) {
       const auto is = [&](KernelClass kind) { return phase.name == name_of(kind); };
       if (is(KernelClass::kMatrix))
         phase.tflops = rate(work.flops - work.attention_flops, phase.ms);

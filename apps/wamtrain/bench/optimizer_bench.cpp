@@ -31,7 +31,7 @@ double tb_s(double bytes, double ms) {
 }
 
 void add_rates(BenchResult& out, double parameters, const BenchContext& context) {
-  for (Phase& phase : out.phases) {
+  for (StepPart& phase : out.phases) {
     if (phase.name == name_of(KernelClass::kSquareSum)) {
       phase.tb_s = tb_s(kNormBytes * parameters, phase.ms);
     }

@@ -58,7 +58,7 @@ std::string cell(const std::optional<double>& value, int digits) {
 }
 
 // Of the card's rate that belongs to the phase: copies for what is counted in bytes.
-std::optional<double> phase_ratio(const Phase& phase, const std::optional<Ceilings>& ceilings) {
+std::optional<double> phase_ratio(const StepPart& phase, const std::optional<Ceilings>& ceilings) {
   if (phase.tflops) return share_of(*phase.tflops, ceilings, &Ceilings::matmul_tflops);
   if (phase.tb_s) return share_of(*phase.tb_s, ceilings, &Ceilings::copy_tb_s);
   return std::nullopt;
@@ -72,7 +72,7 @@ std::string phases_text(const BenchResult& result, const BenchOrigin& origin) {
   if (result.phases.empty()) return "";
   std::string out = fmt::format("\n{:<30}{:>10}{:>9}{:>10}{:>8}{:>12}\n", "phase", "ms", "of step",
                                 "TFLOP/s", "TB/s", "of the card");
-  for (const Phase& phase : result.phases) {
+  for (const StepPart& phase : result.phases) {
     out += fmt::format("{:<30}{:>10.3f}{:>9}{:>10}{:>8}{:>12}\n", phase.name, phase.ms,
                        percent(phase.ms / result.step_ms), cell(phase.tflops, 1),
                        cell(phase.tb_s, 2), percent(phase_ratio(phase, origin.ceilings)));
@@ -123,7 +123,7 @@ void add_rest(Json& out, const BenchResult& result, const BenchOrigin& origin) {
   for (const auto& [name, value] : result.settings) out["settings"][name] = value;
   out["figures"] = figures_json(result);
   out["phases"] = Json::array();
-  for (const Phase& phase : result.phases) {
+  for (const StepPart& phase : result.phases) {
     out["phases"].push_back({{"name", phase.name},
                              {"ms", phase.ms},
                              {"share", phase.ms / result.step_ms},

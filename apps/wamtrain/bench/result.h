@@ -22,7 +22,7 @@ struct Figure {
 };
 
 // A part of the step, or a kind of kernels.
-struct Phase {
+struct StepPart {
   std::string name;
   double ms = 0;  // of one step
   std::optional<double> tflops;
@@ -42,7 +42,7 @@ struct BenchResult {
   std::vector<std::pair<std::string, std::string>> settings;  // "micro_batch", "8"
   std::vector<Figure> figures;
   double step_ms = 0;  // what the phases are shares of
-  std::vector<Phase> phases;
+  std::vector<StepPart> phases;
   std::vector<KernelLine> kernels;  // the longest first
   std::vector<std::string> notes;
 
