@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/base/errors.h"
@@ -54,7 +55,11 @@ std::string describe_ranks(const std::vector<int>& ranks) {
 }
 
 Gathering::Gathering(const LaunchEnv& env, const RendezvousOptions& options)
-    : env_(env), limit_(options.time_limit), store_(meet(env, options)) {}
+    : env_(env), limit_(options.time_limit) {
+  // c10d writes a page with a stack trace when a rank is gone; our own errors say it in a line.
+  FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+  store_ = meet(env, options);
+}
 
 void Gathering::leave() {
   try {

@@ -17,7 +17,8 @@ std::string describe_ranks(const std::vector<int>& ranks);
 // leaves last.
 class Gathering {
  public:
-  // Returns when all ranks have come. Errors: those of `meet`.
+  // Returns when all ranks have come. c10 logs fatal errors only from here on. Errors: those of
+  // `meet`.
   Gathering(const LaunchEnv& env, const RendezvousOptions& options);
 
   [[nodiscard]] c10d::Store& store() { return *store_; }

@@ -152,6 +152,8 @@ void Exchange::take(const Summary& summary) {
   host_of_rank_0_ = summary.host;
   if (std::exchange(beat_of_rank_0_, summary.beat) != summary.beat) answered_ = Clock::now();
   if (summary.all_heard && !std::exchange(all_heard_, true)) changed_.notify_all();
+  // Rank 0 may go now, and the store with it.
+  if (all_heard_ && options_.rank != 0) finished_ = true;
   if (!summary.stop_reason.empty() && !stop_.passed) {
     stop_.passed = ballot_.promise();
     fresh_ = true;
