@@ -1,15 +1,18 @@
 // watch_program RUN_DIR LIMIT_MS STEPS STEP_US [FAULT RANK STEP]: one rank of a run that is nothing
 // but steps, each with a wait for data and an all-reduce, or none when FAULT is "free". FAULT
-// happens to RANK before that step's all-reduce. Exit codes as the trainer's.
+// happens to RANK before that step's all-reduce, which is Gloo's when FAULT begins with "gloo:".
+// Exit codes as the trainer's.
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -17,8 +20,10 @@
 
 #include "core/base/errors.h"
 #include "core/train/stop_signal.h"
+#include "parallel/collectives/gloo_collectives.h"
 #include "parallel/launch/gathering.h"
 #include "parallel/watch/watch.h"
+#include "parallel/watch/watched_collectives.h"
 
 namespace {
 
@@ -31,6 +36,7 @@ struct Settings {
   std::int64_t steps = 0;
   std::chrono::microseconds step_time;
   std::string fault;
+  bool uses_gloo = false;
   int fault_rank = -1;
   std::int64_t fault_step = -1;
 };
@@ -44,6 +50,8 @@ Settings read_settings(int argc, char** argv) {
                .fault = "none"};
   if (argc == 8) {
     out.fault = argv[5];
+    out.uses_gloo = out.fault.starts_with("gloo:");
+    if (out.uses_gloo) out.fault.erase(0, 5);
     out.fault_rank = std::atoi(argv[6]);
     out.fault_step = std::atoi(argv[7]);
   }
@@ -87,6 +95,32 @@ class FakeCollectives {
   std::shared_ptr<std::atomic<bool>> aborted_ = std::make_shared<std::atomic<bool>>(false);
 };
 
+// The trainer's own between CPUs.
+class GlooCollectives {
+ public:
+  GlooCollectives(const wam::LaunchEnv& env, wam::Gathering& gathering, wam::Progress& progress)
+      : collectives_(wam::make_watched(
+            wam::make_gloo_collectives(
+                {.name = "data",
+                 .size = env.world_size,
+                 .rank = env.global_rank,
+                 .group = 0,
+                 .global_rank = env.global_rank},
+                gathering.shared_store(),
+                {.time_limit = std::chrono::minutes(5), .address = {}, .interface = "lo"}),
+            "data",
+            progress,
+            nullptr)) {}
+
+  void all_reduce(const std::string& purpose) {
+    at::Tensor values = at::ones({256});
+    collectives_->all_reduce_sum(values, purpose);
+  }
+
+ private:
+  std::unique_ptr<wam::Collectives> collectives_;
+};
+
 class Run {
  public:
   Run(const Settings& settings, const wam::LaunchEnv& env, const wam::StopSignal& signal)
@@ -113,6 +147,7 @@ class Run {
   }
 
   void steps() {
+    if (settings_.uses_gloo) gloo_.emplace(env_, gathering_, progress_);
     const bool coupled = settings_.fault != "free";
     for (std::int64_t step = 1; step <= settings_.steps; ++step) {
       if (watch_.stop().agreed()) {
@@ -125,10 +160,14 @@ class Run {
       if (has("sleep", step) || has("stuck", step)) sleep_for_ever();
       progress_.enter(Phase::kForwardBackward, step, 1);
       fail(step);
-      if (coupled) collectives_.all_reduce(has("mismatch", step) ? "gradients" : "losses");
+      if (coupled) all_reduce(has("mismatch", step) ? "gradients" : "losses");
     }
     if (has("late", settings_.steps)) save_slowly();
     fmt::print("rank {} finished\n", env_.global_rank);
+  }
+
+  void all_reduce(const std::string& purpose) {
+    settings_.uses_gloo ? gloo_->all_reduce(purpose) : collectives_.all_reduce(purpose);
   }
 
   void fail(std::int64_t step) const {
@@ -156,6 +195,7 @@ class Run {
   wam::Gathering gathering_{env_, {.run_dir = settings_.run_dir}};
   wam::Progress progress_;
   FakeCollectives collectives_{env_, gathering_.store(), progress_};
+  std::optional<GlooCollectives> gloo_;
   wam::Watch watch_{env_,
                     gathering_.store(),
                     progress_,

@@ -147,6 +147,28 @@ TEST_CASE("Watch: the error of one rank is the others' message, and its exit cod
   }
 }
 
+TEST_CASE(
+    "Watch: Gloo's collectives fail when a rank is killed, which is named long before a limit") {
+  WatchRanks ranks(3, fault("gloo:kill", 2, "60000", "900"));
+
+  CHECK(ranks.wait() == std::vector{3, 3, kDead});
+
+  CHECK(ranks.seconds() < 20);
+  for (const int rank : {0, 1}) {
+    check_message(ranks, rank, named(2) + " has not been heard for ");
+    CHECK_THAT(ranks.output(rank), Contains("in all_reduce over data of 1.00 KiB for 'losses'"));
+  }
+}
+
+TEST_CASE("Watch: ranks that Gloo keeps waiting are ended") {
+  WatchRanks ranks(3, fault("gloo:sleep", 1));
+
+  CHECK(ranks.wait() == std::vector{3, 3, 3});
+
+  CHECK(ranks.seconds() < kAllIn_s);
+  for (const int rank : {0, 1, 2}) check_message(ranks, rank, named(1) + " has not moved for ");
+}
+
 TEST_CASE("Watch: a collective that fails while all are there is told as such") {
   WatchRanks ranks(3, fault("fail", 1));
 
