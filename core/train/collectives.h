@@ -31,6 +31,9 @@ class Collectives {
   // piece (n), which may be this rank's part of full, = this rank's part of the sum over ranks of
   // full (size * n). The rest of full is undefined afterwards.
   virtual void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) = 0;
+  // Ends what waits for other ranks, without a result; from any thread, and the last call. Does
+  // nothing where a collective ends by itself when a rank is gone.
+  virtual void abort() {}
 };
 
 }  // namespace wam
