@@ -78,12 +78,7 @@ std::string Ranks::from_first(const std::function<std::string()>& make) {
       throw;
     }
   }
-  // It may hash or embed for long; this rank moves while it waits, so that the watch judges the
-  // first one alone.
-  for (std::int64_t looks = 1; !store.check({key}); ++looks) {
-    several_->progress.enter(Phase::kStarting, 0, looks);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  while (!store.check({key})) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const std::string text = store.get_to_str(key);
   if (text.front() == kValue) return text.substr(1);
   throw ToldElsewhere("the first rank ended with an error", std::stoi(text.substr(1)));

@@ -181,7 +181,10 @@ std::string CheckpointWriter::write_shard(const std::filesystem::path& folder) {
   ManifestFile file;
   file.name = fmt::format("shard_{:05}_of_{:05}.safetensors", shard_idx_, num_shards_);
   SafetensorsWriter writer(folder / file.name, headers_, {{"format", "wamtrain flat units"}});
-  for (const at::Tensor& array : arrays_) writer.write_next(array.const_data_ptr(), array.nbytes());
+  for (const at::Tensor& array : arrays_) {
+    writer.write_next(array.const_data_ptr(), array.nbytes());
+    if (options_.moved) options_.moved();
+  }
   release_state();
   file.xxh3 = hash_hex(writer.finish());
   std::error_code error;

@@ -131,6 +131,7 @@ class Loop {
     if (!pending_) return;
     const PendingStep step = *std::exchange(pending_, std::nullopt);
     StepMetrics metrics = step.metrics(parts_.sharding.units());
+    parts_.stop.check();
     const auto now = Clock::now();
     metrics.step_s =
         std::chrono::duration<double>(now - std::exchange(last_complete_, now)).count();

@@ -31,7 +31,7 @@ struct EnumNames<Phase> {
       std::pair{Phase::kLeaving, std::string_view("leaving")}};
 };
 
-// Is told by the loop where it stands; must be cheap.
+// Is told where the run stands; must be cheap.
 class PhaseObserver {
  public:
   PhaseObserver() = default;
@@ -43,6 +43,8 @@ class PhaseObserver {
 
   // `step` counts from 1; `micro_step` from 1 within it, 0 outside of micro-steps.
   virtual void enter(Phase phase, std::int64_t step, std::int64_t micro_step) noexcept = 0;
+  // The work of a long phase goes on: the next window, the next piece of a file. Any thread.
+  virtual void moved() noexcept = 0;
 };
 
 }  // namespace wam

@@ -21,6 +21,9 @@ class StopAgreement {
   // alike on all of them. Once true it stays true. Threads: one. Errors: CommError when the ranks
   // cannot agree any more.
   virtual bool agreed() = 0;
+  // After a wait for the device, before its numbers are used: collectives that were aborted end
+  // without a result. Errors: CommError when the run cannot go on.
+  virtual void check() = 0;
   // "SIGTERM received"; call after `agreed` was true.
   [[nodiscard]] virtual std::string reason() const = 0;
 };
@@ -30,6 +33,7 @@ class LocalStop final : public StopAgreement {
  public:
   explicit LocalStop(const StopSignal& signal) : signal_(signal) {}
   bool agreed() override { return signal_.requested(); }
+  void check() override {}
   [[nodiscard]] std::string reason() const override {
     return std::string(signal_.name()) + " received";
   }

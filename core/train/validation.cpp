@@ -88,6 +88,7 @@ double action_error(const std::vector<Batch>& batches,
     const Prediction prediction =
         model.predict(batch, sharding, options.seed ^ kValidationSalt, options.sampling_steps);
     const at::Tensor predicted = to_host(prediction.action_BPA);
+    if (options.moved) options.moved();
     for (std::int64_t b = 0; b < batch.size(); ++b) {
       errors.add(predicted[b] - batch.action_BPA[b].to(at::kDouble), batch.action_mask_BPA[b]);
     }
@@ -174,6 +175,7 @@ ValidationMetrics Validator::run(Model& model,
     losses = losses.defined() ? losses + pair : pair;
     const at::Tensor predicted =
         to_host(model.predict(batch, sharding, seed, options_.sampling_steps).action_BPA);
+    if (options_.moved) options_.moved();
     for (std::int64_t b = 0; b < batch.size(); ++b) {
       const at::Tensor truth = batch.action_BPA[b].to(at::kDouble);
       const at::Tensor mask = batch.action_mask_BPA[b];

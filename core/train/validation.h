@@ -18,6 +18,7 @@ struct ValidationOptions {
   std::uint64_t seed = 0;         // the run's; validation derives draws of its own
   bool shuffled = false;          // also with pictures and prompts exchanged among windows
   std::int64_t windows_kept = 4;  // spread over them: their actions are written out for the report
+  std::function<void()> moved = {};  // called after each micro-batch
 };
 
 using Collate = std::function<Batch(const std::vector<Sample>&)>;

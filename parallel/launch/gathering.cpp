@@ -3,11 +3,12 @@
 #include <thread>
 
 #include <c10/util/Exception.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
-#include "core/base/names.h"
+#include "parallel/launch/rank_words.h"
 
 namespace wam {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPollInterval{20};
-constexpr std::size_t kShownRanks = 32;
 
 std::string left_key(int rank) {
   return fmt::format("left/{}", rank);
@@ -42,19 +42,12 @@ void wait_for_all(c10d::Store& store, const LaunchEnv& env, std::chrono::millise
 
 }  // namespace
 
-std::string describe_ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) {
-    if (names.size() == kShownRanks) break;
-    names.push_back(std::to_string(rank));
-  }
-  std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names);
-  if (ranks.size() > names.size()) text += fmt::format(" and {} more", ranks.size() - names.size());
-  return text;
-}
-
 Gathering::Gathering(const LaunchEnv& env, const RendezvousOptions& options)
-    : env_(env), limit_(options.time_limit), store_(meet(env, options)) {}
+    : env_(env), limit_(options.time_limit) {
+  // c10d writes a page with a stack trace when a rank is gone; our own errors say it in a line.
+  FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+  store_ = meet(env, options);
+}
 
 void Gathering::leave() {
   try {
@@ -65,7 +58,7 @@ void Gathering::leave() {
     throw CommError(fmt::format(
         "rank {} leaving: the store of rank 0 cannot be used any more: {}. Fix: look for errors in "
         "the output of rank 0.",
-        env_.global_rank, error.what_without_backtrace()));
+        env_.global_rank, store_reason(error)));
   }
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <string>
-#include <vector>
 
 #include <c10/util/intrusive_ptr.h>
 
@@ -10,14 +8,12 @@
 
 namespace wam {
 
-// "rank 3"; "ranks 1, 3"; "ranks 0, 1, … and 900 more".
-std::string describe_ranks(const std::vector<int>& ranks);
-
 // All ranks of this start, from their meeting until they have left. Rank 0 holds their store, so it
 // leaves last.
 class Gathering {
  public:
-  // Returns when all ranks have come. Errors: those of `meet`.
+  // Returns when all ranks have come. c10 logs fatal errors only from here on. Errors: those of
+  // `meet`.
   Gathering(const LaunchEnv& env, const RendezvousOptions& options);
 
   [[nodiscard]] c10d::Store& store() { return *store_; }

@@ -12,7 +12,6 @@
 
 #include "core/base/errors.h"
 #include "parallel/launch/addresses.h"
-#include "parallel/launch/gathering.h"
 #include "parallel/launch/meeting_file.h"
 #include "parallel/launch/rank_words.h"
 

@@ -32,9 +32,10 @@ std::string first_line(const std::string& text) {
   return line;
 }
 
+// What other threads do does not move a rank that waits in a collective.
 bool same_place(const ProgressState& a, const ProgressState& b) {
-  return a.phase == b.phase && a.step == b.step && a.micro_step == b.micro_step &&
-         a.issued == b.issued && a.completed == b.completed;
+  return (b.in_hand || a.moves == b.moves) && a.phase == b.phase && a.step == b.step &&
+         a.micro_step == b.micro_step && a.issued == b.issued && a.completed == b.completed;
 }
 
 bool contains(const std::vector<int>& ranks, int rank) {
@@ -78,7 +79,7 @@ std::optional<RankRecord> Exchange::next_record() {
   ProgressState progress = options_.progress();
   if (leaving_) progress.phase = Phase::kLeaving;
   const auto now = Clock::now();
-  if (!same_place(progress, last_progress_)) moved_ = now;
+  if (!same_place(last_progress_, progress)) moved_ = now;
   last_progress_ = progress;
   stop_.wish = options_.wish();
   // Those who have not passed what this rank has passed will wait for it in vain.
@@ -152,6 +153,8 @@ void Exchange::take(const Summary& summary) {
   host_of_rank_0_ = summary.host;
   if (std::exchange(beat_of_rank_0_, summary.beat) != summary.beat) answered_ = Clock::now();
   if (summary.all_heard && !std::exchange(all_heard_, true)) changed_.notify_all();
+  // Rank 0 may go now, and the store with it.
+  if (all_heard_ && options_.rank != 0) finished_ = true;
   if (!summary.stop_reason.empty() && !stop_.passed) {
     stop_.passed = ballot_.promise();
     fresh_ = true;

@@ -206,14 +206,15 @@ std::optional<Verdict> Judge::judge_hang(const Records& records) const {
   };
   const auto still =
       ranks_where(records, [&](const RankRecord& r) { return at_work(r) && r.still_s >= limit; });
-  if (still.empty()) return std::nullopt;
-  // Half of it: those that wait may have begun to stand still before the one that they wait for.
-  const auto idle = ranks_where(records, [&](const RankRecord& r) {
-    return at_work(r) && !r.progress.in_hand && r.still_s >= limit / 2;
-  });
-  const auto waiting = ranks_where(records, [&](const RankRecord& r) {
-    return at_work(r) && r.progress.in_hand && r.still_s >= limit / 2;
-  });
+  // As long as one moves the others may be waiting for what it does. Half of the limit: they may
+  // have begun to wait before it began to hang.
+  const auto moving = ranks_where(
+      records, [&](const RankRecord& r) { return at_work(r) && r.still_s < limit / 2; });
+  if (still.empty() || !moving.empty()) return std::nullopt;
+  const auto idle =
+      ranks_where(records, [&](const RankRecord& r) { return at_work(r) && !r.progress.in_hand; });
+  const auto waiting =
+      ranks_where(records, [&](const RankRecord& r) { return at_work(r) && r.progress.in_hand; });
   return idle.empty() ? waiting_ranks(records, waiting) : idle_rank(records, idle, waiting);
 }
 

@@ -10,7 +10,7 @@
 namespace wam {
 
 struct WatchLimits {
-  std::chrono::milliseconds still;    // a rank that stands where it stood for so long hangs
+  std::chrono::milliseconds still;    // when all stand still, and one for so long, one hangs
   std::chrono::milliseconds silence;  // one that writes no record for so long is dead
   // From a collective that failed, in which a rank that writes no record is its cause.
   std::chrono::milliseconds doubt;

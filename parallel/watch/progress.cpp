@@ -51,6 +51,11 @@ void Progress::enter(Phase phase, std::int64_t step, std::int64_t micro_step) no
   }
 }
 
+void Progress::moved() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++moves_;
+}
+
 void Progress::issue(Span span, std::uint64_t signature) {
   span.first = issued_ + 1;
   issued_ += span.count;
@@ -116,6 +121,7 @@ ProgressState Progress::state(std::uint64_t device_completed) const {
                     .issued = issued_,
                     .completed = std::min(issued_, std::max(completed_, device_completed)),
                     .in_hand = {},
+                    .moves = moves_,
                     .mark = mark_};
   if (out.completed < out.issued) {
     out.in_hand = find(out.completed + 1);

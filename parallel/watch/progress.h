@@ -63,6 +63,7 @@ struct ProgressState {
   std::uint64_t issued = 0;
   std::uint64_t completed = 0;
   std::optional<InHand> in_hand;  // nothing when all that were issued are complete
+  std::uint64_t moves = 0;        // calls of `moved`
   StepMark mark;
 };
 
@@ -70,13 +71,13 @@ struct ProgressState {
 // they are issued. All ranks of a run issue the same ones in the same order, over whichever axis,
 // so the number of a collective is the same on all of them.
 //
-// Cheap: a lock that nobody else holds longer than a copy, under 0.2 us a collective, 0.1 us and a
-// few ns a collective for a replay.
+// Cheap: a lock that the watch takes once a second for some microseconds.
 //
-// Threads: one tells, any may ask for `state`.
+// Threads: one tells, any may call `moved` and `state`.
 class Progress final : public PhaseObserver {
  public:
   void enter(Phase phase, std::int64_t step, std::int64_t micro_step) noexcept override;
+  void moved() noexcept override;
 
   // Before a collective is issued; its number. While recording: noted for the graph, and 0.
   std::uint64_t begin(const CollectiveCall& call);
@@ -113,6 +114,7 @@ class Progress final : public PhaseObserver {
   std::uint64_t issued_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t signature_ = 0;
+  std::uint64_t moves_ = 0;
   StepMark mark_;
   std::vector<Span> spans_ = std::vector<Span>(kSpans);  // a ring: the last ones issued
   std::uint64_t num_spans_ = 0;                          // since the start

@@ -46,6 +46,7 @@ ProgressState parse_progress(const json& j) {
                     .issued = j.at("issued").get<std::uint64_t>(),
                     .completed = j.at("completed").get<std::uint64_t>(),
                     .in_hand = {},
+                    .moves = 0,
                     .mark = {.step = mark.at(0).get<std::int64_t>(),
                              .issued = mark.at(1).get<std::uint64_t>(),
                              .signature = mark.at(2).get<std::uint64_t>()}};

@@ -16,6 +16,11 @@ bool StopBallot::agreed() {
   return false;
 }
 
+void StopBallot::check() {
+  const std::lock_guard lock(mutex_);
+  require<CommError>(gave_up_.empty(), "{}", gave_up_);
+}
+
 std::string StopBallot::reason() const {
   const std::lock_guard lock(mutex_);
   return reason_;

@@ -48,6 +48,7 @@ namespace wam {
 class StopBallot final : public StopAgreement {
  public:
   bool agreed() override;
+  void check() override;
   [[nodiscard]] std::string reason() const override;
 
   // The last question passed; none is passed from now on before `decide`.

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "parallel/launch/gathering.h"
+#include "parallel/launch/rank_words.h"
 #include "parallel/watch/exchange.h"
 
 namespace wam {
@@ -34,7 +34,7 @@ c10::intrusive_ptr<c10d::Store> connect_again(c10d::Store& store, int rank) {
     throw CommError(fmt::format(
         "rank {} opening a second connection to the store of rank 0: {}. Fix: look for the first "
         "error in the output of rank 0.",
-        rank, error.what_without_backtrace()));
+        rank, store_reason(error)));
   }
 }
 

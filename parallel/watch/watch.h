@@ -41,7 +41,8 @@ struct WatchOptions {
 //
 // A verdict is given, with a message that names the rank, its host and where it stood, when a rank
 //   - writes no record for min(limit, 15 s): it died, or its host hangs or cannot be reached;
-//   - stands still for `limit`, alone or with the others, in a collective or not;
+//   - stands still for `limit`, in a collective or not, while no other one moves (they wait for
+//   it);
 //   - is in another collective than the others, or has issued others before a step;
 //   - has reported an error of its own;
 //   - is rank 0, and its store is gone.
@@ -66,7 +67,8 @@ struct WatchOptions {
 //     throw;
 //   }
 //
-// Every collective is named to `progress` (its header says how). A wait for an event of the device
+// Every collective is named to `progress` (its header says how); work that may take longer than
+// `limit` outside of collectives calls its `moved`. A wait for an event of the device
 // must be able to end when `abort` has drained the streams.
 //
 // Threads: all members from the main thread.

@@ -63,6 +63,16 @@ int RankProcess::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+void RankProcess::signal(int number) const {
+  if (pid_ <= 0) throw std::logic_error("a signal to a process that has been waited for");
+  ::kill(pid_, number);
+}
+
+bool RankProcess::is_frozen() const {
+  const std::string status = read_file("/proc/" + std::to_string(pid_) + "/status");
+  return status.find("State:\tT") != std::string::npos;
+}
+
 std::string RankProcess::output() const {
   return read_file(output_);
 }

@@ -26,7 +26,11 @@ class RankProcess {
 
   // Its exit code; -signal when it was killed.
   int wait();
-  // Call after `wait`.
+  // Before `wait`.
+  void signal(int number) const;
+  // Has stopped by SIGSTOP.
+  [[nodiscard]] bool is_frozen() const;
+  // What it has written so far.
   [[nodiscard]] std::string output() const;
 
  private:

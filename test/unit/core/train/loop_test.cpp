@@ -49,17 +49,23 @@ void set_up_skips(FakeRun& run) {
 class AnsweredStop final : public wam::StopAgreement {
  public:
   bool agreed() override { return ++asked_ >= yes_from; }
+  void check() override {
+    if (++checked_ == fails_at) throw wam::CommError("rank 2 is gone");
+  }
   [[nodiscard]] std::string reason() const override { return "a reason"; }
-  int yes_from = 1;
+  int yes_from = 1000;
+  int fails_at = 0;  // the check after this step's numbers
 
  private:
   int asked_ = 0;
+  int checked_ = 0;
 };
 
 struct PhaseLog final : public wam::PhaseObserver {
   void enter(wam::Phase phase, std::int64_t step, std::int64_t micro_step) noexcept override {
     text += fmt::format("{} {}.{}, ", wam::name_of(phase), step, micro_step);
   }
+  void moved() noexcept override {}
   std::string text;
 };
 
@@ -215,6 +221,21 @@ TEST_CASE("loop: where it stops depends on nothing but which of its questions is
 
   CHECK(run.saved == (saved == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{saved}));
   CHECK_THAT(run.log_text(), Catch::Contains("a reason"));
+}
+
+TEST_CASE("loop: numbers of a step that was aborted are neither written nor saved") {
+  const TempFolder folder;
+  AnsweredStop stop;
+  stop.fails_at = 3;
+  FakeRun run(folder.path(), 4, 2);
+  run.stop = &stop;
+  run.options.checkpoint_every = 1;
+  run.options.reads_late = GENERATE(false, true);
+
+  CHECK_THROWS_AS(run.run(), wam::CommError);
+
+  CHECK(run.lines().size() == 2);
+  CHECK(run.saved == std::vector<std::int64_t>{1, 2});
 }
 
 TEST_CASE("loop: tells where it stands") {

@@ -61,6 +61,9 @@ TEST_CASE("Judge: ranks that work are left in peace") {
   ranks.records[2].progress.in_hand = gather(42, "gather blocks.4");
   ranks.records[3].progress.mark = {.step = 119, .issued = 30, .signature = 3};
   ranks.records[0].still_s = 599;
+  ranks.records[1].still_s = 300;
+  ranks.records[2].still_s = 300;
+  ranks.records[3].still_s = 300;
 
   CHECK_FALSE(ranks.after(seconds(100)));
 }
@@ -129,6 +132,18 @@ TEST_CASE("Judge: a rank outside of collectives keeps the others waiting") {
         "number 41");
   CHECK(verdict->culprits == std::vector{3});
   CHECK_FALSE(verdict->silent);
+}
+
+TEST_CASE("Judge: as long as one rank moves the others wait for it") {
+  Ranks ranks;
+  for (RankRecord& record : ranks.records) record.still_s = 5000;
+  ranks.records[2].progress.phase = Phase::kCheckpoint;
+  ranks.records[2].still_s = 1;
+  CHECK_FALSE(ranks.after(seconds(100)));
+
+  // One that has left does not count.
+  ranks.records[2].left = true;
+  CHECK(ranks.after(seconds(1)));
 }
 
 TEST_CASE("Judge: when all wait, the one behind is named, or that none is") {

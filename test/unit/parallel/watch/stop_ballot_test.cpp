@@ -141,6 +141,7 @@ TEST_CASE("StopBallot: after its promise a rank waits for the decision, or for a
   CHECK_FALSE(answered);
 
   SECTION("decision") {
+    CHECK_NOTHROW(ballot.check());
     ballot.decide(1, "a reason");
     rank.join();
     CHECK(error.empty());
@@ -151,6 +152,7 @@ TEST_CASE("StopBallot: after its promise a rank waits for the decision, or for a
     rank.join();
     CHECK(error == "rank 2 is gone");
     CHECK_THROWS_AS(ballot.agreed(), wam::CommError);
+    CHECK_THROWS_AS(ballot.check(), wam::CommError);
   }
 }
 
