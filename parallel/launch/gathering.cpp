@@ -7,7 +7,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
-#include "core/base/names.h"
+#include "parallel/launch/rank_words.h"
 
 namespace wam {
 namespace {
@@ -15,7 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPollInterval{20};
-constexpr std::size_t kShownRanks = 32;
 
 std::string left_key(int rank) {
   return fmt::format("left/{}", rank);
@@ -41,17 +40,6 @@ void wait_for_all(c10d::Store& store, const LaunchEnv& env, std::chrono::millise
 }
 
 }  // namespace
-
-std::string describe_ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) {
-    if (names.size() == kShownRanks) break;
-    names.push_back(std::to_string(rank));
-  }
-  std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names);
-  if (ranks.size() > names.size()) text += fmt::format(" and {} more", ranks.size() - names.size());
-  return text;
-}
 
 Gathering::Gathering(const LaunchEnv& env, const RendezvousOptions& options)
     : env_(env), limit_(options.time_limit), store_(meet(env, options)) {}

@@ -1,17 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <string>
-#include <vector>
 
 #include <c10/util/intrusive_ptr.h>
 
 #include "parallel/launch/rendezvous.h"
 
 namespace wam {
-
-// "rank 3"; "ranks 1, 3"; "ranks 0, 1, … and 900 more".
-std::string describe_ranks(const std::vector<int>& ranks);
 
 // All ranks of this start, from their meeting until they have left. Rank 0 holds their store, so it
 // leaves last.

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include "parallel/launch/gathering.h"
+#include "parallel/launch/rank_words.h"
 #include "parallel/watch/exchange.h"
 
 namespace wam {
