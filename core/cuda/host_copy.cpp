@@ -3,8 +3,6 @@
 #include <utility>
 
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "core/cuda/pinned.h"
 
@@ -12,40 +10,29 @@ namespace wam {
 
 HostCopy::HostCopy(std::vector<at::Tensor> sources) : sources_(std::move(sources)) {
   if (sources_.empty()) return;
-  const c10::Device device = sources_.front().device();
   // A new thread's current device is the first one, where page-locking would open a context.
-  const c10::DeviceGuard guard(device);
+  const c10::DeviceGuard guard(sources_.front().device());
   for (const at::Tensor& source : sources_) host_.push_back(host_buffer_for(source));
-  if (device.is_cpu()) return;
-  stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
-  copied_.emplace(device.type());
+  lane_.emplace(sources_.front().device());
 }
 
 void HostCopy::take() {
-  if (!stream_) {
-    for (std::size_t i = 0; i < sources_.size(); ++i) host_[i].copy_(sources_[i]);
-    return;
-  }
-  const c10::Device device = stream_->device();
-  c10::Event told(device.type());
-  told.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
-  told.block(*stream_);
+  if (!lane_) return;
+  lane_->after_current();
   // No record_stream: the sources outlive the copies, since this object holds them.
-  const c10::StreamGuard guard(*stream_);
+  const Lane::Scope scope(*lane_);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     host_[i].copy_(sources_[i], /*non_blocking=*/true);
   }
-  copied_->record(*stream_);
+  copied_.set(lane_->device());
 }
 
 void HostCopy::before_overwrite() const {
-  if (!copied_) return;
-  const c10::Device device = stream_->device();
-  copied_->block(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  if (lane_) copied_.wait(lane_->device());
 }
 
 void HostCopy::wait() const {
-  if (copied_) copied_->synchronize();
+  copied_.synchronize();
 }
 
 }  // namespace wam

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Event.h>
-#include <c10/core/Stream.h>
+
+#include "core/cuda/lane.h"
 
 namespace wam {
 
-// Copies of large tensors in host memory, taken while the device goes on: a stream of its own
-// copies, and only what would overwrite the tensors waits for it.
+// Copies of large tensors in host memory, taken while the device goes on: a lane of its own copies,
+// and only what would overwrite the tensors waits for it.
 //
 // Threads: one takes copies and says `before_overwrite`; any other may `wait`.
 class HostCopy {
@@ -32,8 +32,8 @@ class HostCopy {
  private:
   std::vector<at::Tensor> sources_;
   std::vector<at::Tensor> host_;
-  std::optional<c10::Stream> stream_;  // none: the tensors are on the host
-  std::optional<c10::Event> copied_;
+  std::optional<Lane> lane_;  // none: nothing to copy
+  Mark copied_;
 };
 
 }  // namespace wam

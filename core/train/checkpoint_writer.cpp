@@ -84,12 +84,14 @@ CheckpointWriter::CheckpointWriter(CheckpointWriterOptions options,
       states.push_back(state);
     }
   }
-  if (!options_.writes) return;
-  if (options_.in_place) {
-    arrays_ = std::move(states);
-  } else {
-    start([this, sources = std::move(states)]() mutable { allocate(std::move(sources)); });
-  }
+  if (options_.in_place && options_.writes) arrays_ = std::move(states);
+  const bool copies = options_.writes && !options_.in_place;
+  start([this, sources = copies ? std::move(states) : std::vector<at::Tensor>()] {
+    ranks_.all("checkpoint/memory", [&] {
+      if (!sources.empty()) allocate(sources);
+      return std::string();
+    });
+  });
 }
 
 CheckpointWriter::~CheckpointWriter() {

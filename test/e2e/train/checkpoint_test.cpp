@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "test/e2e/support/tiny_run.h"
 #include "test/support/catch.h"
@@ -249,4 +250,44 @@ TEST_CASE("verify: 0 for a whole checkpoint, 1 for a damaged one") {
   CHECK(bad.exit_code == 1);
   CHECK_THAT(bad.out, Catch::Contains("the content of shard_00000_of_00001.safetensors has "
                                       "changed: its hash is"));
+}
+
+TEST_CASE("checkpoints: a run's checkpoints with step, age, size, state, for people and scripts") {
+  const Trained trained;
+  damage(trained.shard(6));
+  fs::create_directories(trained.runs.path() / "run/checkpoints/step_00000008.tmp");
+
+  const auto quick = trained.runs.run({"checkpoints", "run"});
+  const auto thorough = trained.runs.run({"checkpoints", "run", "--verify", "--json"});
+
+  CHECK(quick.exit_code == 0);
+  CHECK_THAT(quick.out, Catch::Contains("step            age       size  state") &&
+                            Catch::Contains("complete, latest, train goes on from here") &&
+                            Catch::Contains("temporary"));
+  CHECK(thorough.exit_code == 1);
+  const auto list = nlohmann::json::parse(thorough.out);
+  REQUIRE(list.size() == 4);
+  const std::vector<std::string> states{"complete", "complete", "damaged", "temporary"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(list[i]["step"] == 2 * (i + 1));
+    CHECK(list[i]["state"] == states[i]);
+    CHECK(list[i]["latest"] == (i == 2));
+    CHECK(list[i]["resume"] == (i == 1));  // the newest whose hashes hold
+    CHECK(list[i]["age_s"].get<double>() >= 0);
+  }
+  CHECK(list[1]["bytes"].get<std::uintmax_t>() > fs::file_size(trained.shard(4)));
+  CHECK_THAT(list[2]["problem"].get<std::string>(),
+             Catch::Contains("the content of shard_00000_of_00001.safetensors has changed"));
+}
+
+TEST_CASE("checkpoints: a run without any, and a folder that is not there") {
+  const TinyRuns runs;
+  fs::create_directories(runs.path() / "empty");
+  const auto none = runs.run({"checkpoints", "empty"});
+  CHECK(none.exit_code == 0);
+  CHECK(none.out == "no checkpoints in empty/checkpoints\n");
+  CHECK(runs.run({"checkpoints", "empty", "--json"}).out == "[]\n");
+  const auto wrong = runs.run({"checkpoints", "nowhere"});
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, Catch::Contains("there is no folder nowhere. Fix: "));
 }
