@@ -27,6 +27,20 @@ struct Abortable {
   }
 };
 
+// The collectives of a graph are issued by its replays.
+class ReplayTeller final : public GraphObserver {
+ public:
+  explicit ReplayTeller(Progress& progress) : progress_(progress) {}
+  void begin_recording() override { progress_.begin_recording(); }
+  std::shared_ptr<const void> end_recording() override { return progress_.end_recording(); }
+  void before_replay(const std::shared_ptr<const void>& recording) override {
+    progress_.replay(std::static_pointer_cast<const RecordedCalls>(recording));
+  }
+
+ private:
+  Progress& progress_;
+};
+
 // A value or an error in one text.
 constexpr char kValue = 'v';
 constexpr char kError = 'e';
@@ -53,6 +67,7 @@ struct Ranks::Several {
   std::chrono::milliseconds limit;
   std::shared_ptr<Abortable> abortable = std::make_shared<Abortable>();
   Progress progress;
+  ReplayTeller replay_teller{progress};
   Gathering gathering;
   Watch watch;
 };
@@ -120,6 +135,10 @@ StopAgreement& Ranks::stop() {
 
 PhaseObserver* Ranks::observer() {
   return several_ ? &several_->progress : nullptr;
+}
+
+GraphObserver* Ranks::graph_observer() {
+  return several_ ? &several_->replay_teller : nullptr;
 }
 
 int Ranks::run(const std::function<int()>& work) {

@@ -8,6 +8,7 @@
 
 #include <c10/core/Device.h>
 
+#include "core/cuda/graph.h"
 #include "core/train/phase.h"
 #include "core/train/rank_agreement.h"
 #include "core/train/stop_agreement.h"
@@ -46,6 +47,8 @@ class Ranks {
   [[nodiscard]] ExchangeTexts exchange() const;
   [[nodiscard]] StopAgreement& stop();
   [[nodiscard]] PhaseObserver* observer();
+  // Tells the watch what graphs replay; null with one rank.
+  [[nodiscard]] GraphObserver* graph_observer();
 
   // Runs the whole work of this rank. An error of it reaches the others; where it came from another
   // rank, it says from which. Orderly ends leave in order. Errors: those of `work`, explained.

@@ -9,6 +9,7 @@
 #include "apps/wamtrain/initial_weights.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
+#include "apps/wamtrain/rehearsal.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_inputs.h"
 #include "apps/wamtrain/run_start.h"
@@ -17,6 +18,7 @@
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/base/log.h"
+#include "core/base/names.h"
 #include "core/cuda/device.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
@@ -30,6 +32,14 @@
 
 namespace wam {
 namespace {
+
+// "4 ranks: hybrid_shard, 2 in a group of shards, 2 replicas".
+std::string describe(const Layout& layout, const ResolvedRecipe& recipe) {
+  return fmt::format(
+      "{} ranks: {}, {} in a group of shards, {}", layout.world,
+      name_of(recipe.options.parallel.strategy), layout.shard_ranks,
+      layout.replicas() == 1 ? "no replicas" : fmt::format("{} replicas", layout.replicas()));
+}
 
 // A run and everything it owns. Members stand in the order in which they are built; they go in the
 // opposite order.
@@ -94,6 +104,7 @@ class Run {
                     .cpu_threads = static_cast<int>(recipe_.threads),
                     .deterministic = recipe_.options.precision.deterministic});
     log_.info("device: " + describe_device(device_));
+    if (layout_.world > 1) log_.info(describe(layout_, recipe_));
     if (uses_graphs(recipe_, device_))
       log_.info(offloads_state(recipe_) ? "CUDA graphs: a replay a micro-step"
                                         : "CUDA graphs: a replay a micro-step and an update");
@@ -104,7 +115,7 @@ class Run {
     const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
     prepare_texts(placement);
     encoders_ = load_encoders(recipe_, placement, log_);
-    model_ = make_model(recipe_, device_, *encoders_);
+    model_ = make_model(recipe_, device_, *encoders_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
     const Plan plan = plan_memory(recipe_);
@@ -112,7 +123,7 @@ class Run {
     check_host_memory(plan);
     const MeshAxes axes = ranks_.connect(layout_, device_);
     sharding_ = make_sharding(recipe_, device_, model_->units(), layout_, axes);
-    optimizer_ = make_optimizer(recipe_, device_, *sharding_);
+    optimizer_ = make_optimizer(recipe_, device_, *sharding_, ranks_.graph_observer());
     writer_ = std::make_unique<CheckpointWriter>(
         CheckpointWriterOptions{.folder = checkpoints_path(recipe_),
                                 .keep = recipe_.options.checkpoint.keep,
@@ -195,9 +206,9 @@ class Run {
   void open_stream() {
     order_.emplace(inputs_.data.splits.training->member_sizes(),
                    inputs_.data.splits.training->member_weights(), recipe_.options.run.seed);
-    loader_ =
-        std::make_unique<Loader>(*inputs_.data.splits.training, *order_, *text_,
-                                 loader_options(recipe_, device_, samples_seen_, ranks_.env()));
+    const auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
+    loader_ = std::make_unique<Loader>(*inputs_.data.splits.training, *order_, *text_, options);
+    rehearse(options.plan);
     if (recipe_.options.validate.every == 0) return;
     const ValidateSection& validate = recipe_.options.validate;
     validator_.emplace(
@@ -208,6 +219,12 @@ class Run {
                           .micro_batch = recipe_.train.options.micro_batch,
                           .seed = recipe_.options.run.seed,
                           .shuffled = validate.shuffled});
+  }
+
+  void rehearse(const BatchPlan& plan) {
+    if (!uses_graphs(recipe_, device_) || ranks_.env().world_size == 1) return;
+    log_.info("recording the forms of a micro-step on all ranks");
+    rehearse_steps(*model_, *sharding_, *inputs_.data.splits.training, *text_, plan);
   }
 
   LoopEnd loop() {

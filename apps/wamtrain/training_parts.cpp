@@ -7,13 +7,15 @@ namespace wam {
 
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
-                                     FrozenEncoders& encoders) {
+                                     FrozenEncoders& encoders,
+                                     GraphObserver* observer) {
   return std::make_unique<WamModel>(
       WamModel::Options{.config = recipe.model.config,
                         .compute_type = compute_type(recipe),
                         .device = device,
                         .recompute = recipe.options.memory.plan(),
                         .graphs = uses_graphs(recipe, device),
+                        .graph_observer = observer,
                         .deterministic = recipe.options.precision.deterministic},
       encoders);
 }
@@ -39,7 +41,8 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
 
 std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                       c10::Device device,
-                                      Sharding& units) {
+                                      Sharding& units,
+                                      GraphObserver* observer) {
   const TrainSection& train = recipe.train.options;
   return std::make_unique<AdamW>(units,
                                  AdamWOptions{.beta1 = train.betas[0],
@@ -47,7 +50,7 @@ std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                               .epsilon = train.epsilon,
                                               .weight_decay = train.weight_decay,
                                               .clip_norm = train.clip_norm},
-                                 uses_graphs(recipe, device) && !offloads_state(recipe));
+                                 uses_graphs(recipe, device) && !offloads_state(recipe), observer);
 }
 
 LoaderOptions loader_options(const ResolvedRecipe& recipe,

@@ -22,10 +22,11 @@
 
 namespace wam {
 
-// `encoders` must outlive the model.
+// `encoders` must outlive the model, and so must `observer` of its graphs, which may be null.
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
-                                     FrozenEncoders& encoders);
+                                     FrozenEncoders& encoders,
+                                     GraphObserver* observer = nullptr);
 // `layout` and `axes` of the recipe's strategy on the ranks of this run.
 std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
                                         c10::Device device,
@@ -35,7 +36,8 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
 // `units` must outlive the optimizer, and their buffers stay where they are.
 std::unique_ptr<AdamW> make_optimizer(const ResolvedRecipe& recipe,
                                       c10::Device device,
-                                      Sharding& units);
+                                      Sharding& units,
+                                      GraphObserver* observer = nullptr);
 // This rank's part of the stream, from the sample of that ordinal on.
 LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              c10::Device device,

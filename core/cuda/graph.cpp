@@ -17,8 +17,6 @@
 namespace wam {
 namespace {
 
-constexpr int kWarmUps = 2;
-
 // The operation that LibTorch started last on a stream that records: the one that a failed
 // recording names. LibTorch's observers are plain functions, so there is no other place for it.
 std::mutex last_operation_mutex;
@@ -97,8 +95,10 @@ LongLivedMemory::LongLivedMemory(c10::Device device)
 LongLivedMemory::~LongLivedMemory() = default;
 
 struct GraphPool::Impl {
-  explicit Impl(c10::Device on)
-      : device(on), stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())) {}
+  Impl(c10::Device on, GraphObserver* told)
+      : device(on),
+        stream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, on.index())),
+        observer(told) {}
 
   // LibTorch gives a pool up with its last graph: the next one starts another.
   at::cuda::MempoolId_t memory_for_next() {
@@ -108,11 +108,13 @@ struct GraphPool::Impl {
 
   c10::Device device;
   c10::cuda::CUDAStream stream;
+  GraphObserver* observer;
   at::cuda::MempoolId_t memory{};
   int graphs = 0;  // alive
 };
 
-GraphPool::GraphPool(c10::Device device) : impl_(std::make_unique<Impl>(device)) {}
+GraphPool::GraphPool(c10::Device device, GraphObserver* observer)
+    : impl_(std::make_unique<Impl>(device, observer)) {}
 GraphPool::~GraphPool() = default;
 
 struct DeviceGraph::Impl {
@@ -130,6 +132,7 @@ struct DeviceGraph::Impl {
   GraphPool::Impl& pool;
   at::cuda::MempoolId_t memory;
   at::cuda::CUDAGraph graph;
+  std::shared_ptr<const void> recording;  // the observer's
 
   // Takes its memory from the graph's own pool: the recording that follows uses the same again.
   void warm_up(const std::function<void()>& work) const {
@@ -143,7 +146,7 @@ struct DeviceGraph::Impl {
     try {
       // Of this thread only: the loader's threads may pin memory meanwhile.
       graph.capture_begin(memory, cudaStreamCaptureModeThreadLocal);
-      work();
+      observed(work);
       graph.capture_end();
     } catch (const c10::OutOfMemoryError&) {
       abandon(pool.stream);
@@ -156,6 +159,18 @@ struct DeviceGraph::Impl {
           "report this.",
           what, operation, first_line(error.what())));
     }
+  }
+
+  void observed(const std::function<void()>& work) {
+    if (pool.observer == nullptr) return work();
+    pool.observer->begin_recording();
+    try {
+      work();
+    } catch (...) {
+      pool.observer->end_recording();
+      throw;
+    }
+    recording = pool.observer->end_recording();
   }
 
   void abandon(const c10::cuda::CUDAStream& stream) {
@@ -182,6 +197,7 @@ DeviceGraph::DeviceGraph(GraphPool& pool, const char* what, const std::function<
 DeviceGraph::~DeviceGraph() = default;
 
 void DeviceGraph::replay() {
+  if (impl_->pool.observer != nullptr) impl_->pool.observer->before_replay(impl_->recording);
   impl_->graph.replay();
 }
 

@@ -7,6 +7,24 @@
 
 namespace wam {
 
+// Is told what happens to the graphs of a pool: for a watch that must know which collectives a
+// replay issues.
+class GraphObserver {
+ public:
+  GraphObserver() = default;
+  GraphObserver(const GraphObserver&) = delete;
+  GraphObserver& operator=(const GraphObserver&) = delete;
+  GraphObserver(GraphObserver&&) = delete;
+  GraphObserver& operator=(GraphObserver&&) = delete;
+  virtual ~GraphObserver() = default;
+
+  // What is enqueued between these two belongs to a graph and does not run. The result comes back
+  // before every replay of it.
+  virtual void begin_recording() = 0;
+  virtual std::shared_ptr<const void> end_recording() = 0;
+  virtual void before_replay(const std::shared_ptr<const void>& recording) = 0;
+};
+
 // Where graphs are recorded: one side stream and one pool of memory, shared by all graphs of an
 // owner (D18), so that a second shape costs memory only where it needs more than the first.
 //
@@ -14,8 +32,8 @@ namespace wam {
 // read after its replay: results are copied to tensors that were allocated outside.
 class GraphPool {
  public:
-  // Errors: InvariantError in a build without CUDA.
-  explicit GraphPool(c10::Device device);
+  // `observer` may be null and outlives the pool. Errors: InvariantError in a build without CUDA.
+  explicit GraphPool(c10::Device device, GraphObserver* observer = nullptr);
   ~GraphPool();
   GraphPool(const GraphPool&) = delete;
   GraphPool& operator=(const GraphPool&) = delete;
@@ -53,9 +71,11 @@ class LongLivedMemory {
 // Shutdown: destroyed before its pool, and before the communicators that it uses.
 class DeviceGraph {
  public:
-  // Runs `work` twice for real, so that libraries choose their algorithms and take their workspace,
-  // then records it. With the inputs as they are at construction the work must change no state
-  // that outlives it. `what` names the work in errors, as in "the training step".
+  static constexpr int kWarmUps = 2;
+
+  // Runs `work` kWarmUps times for real, so that libraries choose their algorithms and take their
+  // workspace, then records it. With the inputs as they are at construction the work must change no
+  // state that outlives it. `what` names the work in errors, as in "the training step".
   //
   // Errors: DeviceError that names the operation which cannot be recorded.
   DeviceGraph(GraphPool& pool, const char* what, const std::function<void()>& work);

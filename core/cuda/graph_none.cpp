@@ -10,7 +10,7 @@ struct DeviceGraph::Impl {};
 LongLivedMemory::LongLivedMemory(c10::Device /*device*/) {}
 LongLivedMemory::~LongLivedMemory() = default;
 
-GraphPool::GraphPool(c10::Device /*device*/) {
+GraphPool::GraphPool(c10::Device /*device*/, GraphObserver* /*observer*/) {
   throw InvariantError("a CUDA graph in a build without GPU support");
 }
 GraphPool::~GraphPool() = default;

@@ -45,7 +45,7 @@ const TensorSpec* nonfinite_weight(Unit& unit) {
 
 }  // namespace
 
-AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays)
+AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays, GraphObserver* observer)
     : sharding_(sharding), options_(options) {
   invariant(!sharding.units().empty(), "an optimizer without units");
   const auto device = sharding.units().front().placement().device;
@@ -68,7 +68,7 @@ AdamW::AdamW(Sharding& sharding, const AdamWOptions& options, bool replays)
   // The updates that warm a recording up change nothing, but they would zero the gradients.
   invariant(!replays || !options.zero_gradients, "a replayed update that zeroes gradients");
   invariant(!replays || !offload_, "a replayed update of state on the host");
-  if (replays) pool_.emplace(device);
+  if (replays) pool_.emplace(device, observer);
 }
 
 void AdamW::place_update(const UnitPlacement& placement) {

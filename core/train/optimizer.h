@@ -27,8 +27,11 @@ class AdamW {
  public:
   // With `replays`, on a GPU: `step` records the update once as a CUDA graph and replays it, which
   // gives the same bits. The sharding's buffers then stay where they are. Not for state on the
-  // host.
-  AdamW(Sharding& sharding, const AdamWOptions& options, bool replays = false);
+  // host. `observer` may be null.
+  AdamW(Sharding& sharding,
+        const AdamWOptions& options,
+        bool replays = false,
+        GraphObserver* observer = nullptr);
 
   // The rate of the next updates, in device memory: a call enqueues one write. A rate that is not
   // finite makes updates that change nothing, so that a graph of `update` can be recorded.

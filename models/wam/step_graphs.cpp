@@ -51,18 +51,33 @@ struct StepGraphs::Entry {
   }
 };
 
-StepGraphs::StepGraphs(Dit& dit, const FlowSchedule& schedule, at::Device device)
-    : dit_(dit), schedule_(schedule), pool_(device) {}
+StepGraphs::StepGraphs(Dit& dit,
+                       const FlowSchedule& schedule,
+                       at::Device device,
+                       GraphObserver* observer)
+    : dit_(dit), schedule_(schedule), pool_(device, observer) {}
 StepGraphs::~StepGraphs() = default;
 
-StepGraphs::Entry& StepGraphs::entry_for(const EncodedBatch& batch,
-                                         const Draws& draws,
-                                         Sharding& sharding) {
+StepGraphs::Entry* StepGraphs::find(const EncodedBatch& batch,
+                                    const Draws& draws,
+                                    Sharding& sharding) {
   EncodedBatch batch_view = batch;
   Draws draws_view = draws;
   for (const auto& entry : entries_) {
-    if (entry->fits(batch_view, draws_view, &sharding)) return *entry;
+    if (entry->fits(batch_view, draws_view, &sharding)) return entry.get();
   }
+  return nullptr;
+}
+
+StepGraphs::Entry& StepGraphs::record(const EncodedBatch& batch,
+                                      const Draws& draws,
+                                      Sharding& sharding) {
+  EncodedBatch batch_view = batch;
+  Draws draws_view = draws;
+  require<InvariantError>(!complete_,
+                          "a step of {} samples and {} text rows that was not rehearsed with the "
+                          "other ranks",
+                          batch.latent_BCFYX.size(0), batch.text_BMD.size(1));
   require<ConfigError>(entries_.size() < kMaxGraphs,
                        "a training step of {} samples and {} text rows would be the {}th shape to "
                        "be recorded as a CUDA graph, more than {}. Fix: set run.graphs=off",
@@ -94,13 +109,24 @@ Losses StepGraphs::run(const EncodedBatch& batch,
                        const Draws& draws,
                        Sharding& sharding,
                        double weight) {
-  Entry& entry = entry_for(batch, draws, sharding);
+  Entry* known = find(batch, draws, sharding);
+  Entry& entry = known != nullptr ? *known : record(batch, draws, sharding);
   EncodedBatch batch_view = batch;
   Draws draws_view = draws;
   entry.copy_in(batch_view, draws_view);
   entry.weight.fill_(weight);
   entry.graph->replay();
   return entry.losses;
+}
+
+void StepGraphs::rehearse(const EncodedBatch& batch, const Draws& draws, Sharding& sharding) {
+  Entry* known = find(batch, draws, sharding);
+  if (known == nullptr) {
+    record(batch, draws, sharding);
+    return;
+  }
+  known->weight.fill_(0.0);
+  for (int i = 0; i < DeviceGraph::kWarmUps; ++i) known->graph->replay();
 }
 
 }  // namespace wam

@@ -20,7 +20,8 @@ class StepGraphs {
   // 4 numbers of blocks x 4 text lengths, and as many again for a last, smaller micro-batch.
   static constexpr std::size_t kMaxGraphs = 32;
 
-  StepGraphs(Dit& dit, const FlowSchedule& schedule, at::Device device);
+  // `observer` may be null.
+  StepGraphs(Dit& dit, const FlowSchedule& schedule, at::Device device, GraphObserver* observer);
   ~StepGraphs();
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
@@ -29,14 +30,21 @@ class StepGraphs {
 
   // Records the graph when the shape is new. The results are overwritten by the next run.
   Losses run(const EncodedBatch& batch, const Draws& draws, Sharding& sharding, double weight);
+  // Records the graph when the shape is new, and else replays it as often as a recording runs the
+  // step (DeviceGraph::kWarmUps), so that ranks with different shapes make the same collectives.
+  // Gradients are added to with a weight of zero. After `end_rehearsal` a new shape is an error.
+  void rehearse(const EncodedBatch& batch, const Draws& draws, Sharding& sharding);
+  void end_rehearsal() { complete_ = true; }
 
  private:
   struct Entry;
-  Entry& entry_for(const EncodedBatch& batch, const Draws& draws, Sharding& sharding);
+  Entry* find(const EncodedBatch& batch, const Draws& draws, Sharding& sharding);
+  Entry& record(const EncodedBatch& batch, const Draws& draws, Sharding& sharding);
 
   Dit& dit_;
   const FlowSchedule& schedule_;
   GraphPool pool_;
+  bool complete_ = false;
   std::vector<std::unique_ptr<Entry>> entries_;  // gone before the pool
 };
 

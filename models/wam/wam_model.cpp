@@ -32,7 +32,8 @@ WamModel::WamModel(const Options& options, FrozenEncoders& encoders)
           make_attention_engine(options.device, options.compute_type, options.deterministic)),
       dit_(options.config, options.recompute, attention_.get()),
       schedule_(flow_schedule(options.device)) {
-  if (options.graphs) graphs_ = std::make_unique<StepGraphs>(dit_, schedule_, options.device);
+  if (!options.graphs) return;
+  graphs_ = std::make_unique<StepGraphs>(dit_, schedule_, options.device, options.graph_observer);
 }
 
 void WamModel::initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tensor out) const {
@@ -105,6 +106,22 @@ Losses WamModel::train(const Batch& batch, Sharding& sharding, std::uint64_t see
   if (graphs_) return graphs_->run(encoded, draws, sharding, weight);
   return training_step(dit_, encoded, draws, schedule_, sharding,
                        loss_weight(weight, encoded.text_BMD));
+}
+
+void WamModel::rehearse(const Batch& batch, Sharding& sharding) {
+  invariant(graphs_ != nullptr, "a rehearsal without graphs");
+  if (batch.size() > 0) {
+    const EncodedBatch encoded = encode(batch);
+    graphs_->rehearse(encoded, draws_for(batch, encoded, /*seed=*/0), sharding);
+    return;
+  }
+  for (int i = 0; i < DeviceGraph::kWarmUps; ++i) {
+    dit_.walk_empty(sharding, Leaves::Track::kYes);
+  }
+}
+
+void WamModel::end_rehearsal() {
+  if (graphs_) graphs_->end_rehearsal();
 }
 
 Losses WamModel::evaluate(const Batch& batch, Sharding& sharding, std::uint64_t seed) {

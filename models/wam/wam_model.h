@@ -22,7 +22,8 @@ class WamModel final : public Model {
     at::ScalarType compute_type = at::kBFloat16;  // bf16, fp32 or, in tests, fp64
     at::Device device = at::kCPU;
     RecomputePlan recompute;
-    bool graphs = false;        // on a GPU: one replay a micro-step
+    bool graphs = false;  // on a GPU: one replay a micro-step
+    GraphObserver* graph_observer = nullptr;
     bool deterministic = true;  // of attention's backward on a GPU
   };
 
@@ -38,6 +39,12 @@ class WamModel final : public Model {
                      Sharding& sharding,
                      std::uint64_t seed,
                      std::int64_t steps) override;
+
+  // With graphs on several ranks: all of them rehearse all forms of batches that may come, each its
+  // own at the same time (empty ones too), between begin_micro_step of that kind; then nothing is
+  // recorded any more while others train. Adds nothing to the gradients.
+  void rehearse(const Batch& batch, Sharding& sharding);
+  void end_rehearsal();
 
   // Pictures, text and vectors of a batch as the transformer reads them.
   [[nodiscard]] EncodedBatch encode(const Batch& batch);
