@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "apps/wamtrain/bench/bench.h"
+#include "apps/wamtrain/bench/save_rates.h"
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/exit_code.h"
 #include "apps/wamtrain/recipe.h"
@@ -40,6 +41,9 @@ int bench_command(const BenchArguments& arguments, OutputFormat format) {
   const BenchResult result = run_bench(recipe, options, origin, log);
   if (!is_json) fmt::print("\n{}", bench_text(result, origin));
   if (is_json && options.ids.empty()) fmt::print("{}\n", bench_json(result, origin));
+  if (options.save) {
+    log.info(fmt::format("rates saved: {}", save_rates(recipe, options, result, origin).string()));
+  }
   for (const FigureId& id : figure_ids(options)) {
     const std::string text = figure_json(id, result, origin);
     if (is_json) fmt::print("{}", text);

@@ -61,11 +61,20 @@ void add_plan(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("plan", "Show what a run would be and need");
   const auto arguments = std::make_shared<RecipeArguments>();
   const auto json = std::make_shared<bool>(false);
+  const auto options = std::make_shared<PlanOptions>();
   add_recipe_arguments(command, *arguments);
+  command.add_option("--gpus", options->gpus,
+                     "Predict memory, traffic and speed of every strategy on this many GPUs; the "
+                     "datasets are not read");
+  command.add_option("--nodes", options->nodes, "Of so many machines (default 1)");
+  command.add_option("--link", options->link_gb_s,
+                     "Network between them: GB/s that each GPU has to itself");
+  command.add_option("--rates", options->rates,
+                     "Measured rates of the card (default configs/rates/h200.yaml)");
   command.add_flag("--json", *json, "One JSON object, for scripts");
-  command.callback([&action, arguments, json] {
+  command.callback([&action, arguments, options, json] {
     action = [=] {
-      return plan_command(*arguments, *json ? OutputFormat::kJson : OutputFormat::kText);
+      return plan_command(*arguments, *options, *json ? OutputFormat::kJson : OutputFormat::kText);
     };
   });
 }
@@ -108,6 +117,18 @@ void add_bench(CLI::App& app, Action& action, const std::string& typed) {
       [&o](const auto& word) { o.encoder = option_word<BenchEncoder>("--encoder", word); },
       join(all_names<BenchEncoder>()) + " (default all)");
   add_bench_figures(command, o);
+  command
+      .add_option_function<std::string>(
+          "--save",
+          [&o](const std::string& file) {
+            o.save = true;
+            o.rates = file;
+          },
+          "Put what was measured into the rates that plan --gpus reads: FILE, or "
+          "configs/rates/<card>.yaml")
+      ->type_name("[FILE]")
+      ->expected(0, 1)
+      ->default_str("");
   command.add_flag("--json", *json, "JSON, for scripts: one object, or one of each named figure");
   command.callback([&action, arguments, json] {
     action = [=] {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/wamtrain/bench/options.h"
+#include "apps/wamtrain/predict/cluster.h"
 #include "core/train/checkpoint_list.h"
 
 // One function a subcommand, each in a file of its own. They return the exit code of a run that did
@@ -22,8 +23,9 @@ enum class OutputFormat { kText, kJson };
 
 // Trains until train.steps or a stop request.
 int train_command(const RecipeArguments& arguments);
-// Prints what a run would be and need. Allocates no tensor, touches no GPU.
-int plan_command(const RecipeArguments& arguments, OutputFormat format);
+// Prints what a run would be and need or, with --gpus, what every strategy would need and do on so
+// many. Allocates no tensor, touches no GPU.
+int plan_command(const RecipeArguments& arguments, const PlanOptions& options, OutputFormat format);
 
 // Times parts of a run on random values and prints where the time goes; writes the figures that the
 // options name.

@@ -5,7 +5,10 @@
 
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/exit_code.h"
+#include "apps/wamtrain/install.h"
 #include "apps/wamtrain/plan.h"
+#include "apps/wamtrain/predict/predict.h"
+#include "apps/wamtrain/rates/card_rates.h"
 #include "apps/wamtrain/recipe.h"
 #include "core/base/format.h"
 
@@ -104,9 +107,31 @@ nlohmann::ordered_json as_json(const Plan& plan, const ResolvedRecipe& recipe) {
   return out;
 }
 
+int plan_cluster(const RecipeArguments& arguments,
+                 const std::filesystem::path& rates_file,
+                 const Cluster& cluster,
+                 OutputFormat format) {
+  const auto recipe = load_recipe_file(arguments.recipe, arguments.overrides);
+  const auto rates =
+      load_rates(rates_file.empty() ? configs_folder() / "rates" / "h200.yaml" : rates_file);
+  const Prediction prediction = predict(recipe, rates, cluster);
+  if (format == OutputFormat::kJson) {
+    fmt::print("{}", prediction_json(prediction));
+    return kExitOk;
+  }
+  fmt::print("{}, recompute {}, on {}", name_of(recipe.options.model.preset),
+             recipe.options.memory.plan().text(), prediction_text(prediction));
+  return kExitOk;
+}
+
 }  // namespace
 
-int plan_command(const RecipeArguments& arguments, OutputFormat format) {
+int plan_command(const RecipeArguments& arguments,
+                 const PlanOptions& options,
+                 OutputFormat format) {
+  if (const auto cluster = cluster_of(options)) {
+    return plan_cluster(arguments, options.rates, *cluster, format);
+  }
   const auto recipe = load_recipe_for_training(arguments.recipe, arguments.overrides);
   const Plan plan = make_plan(recipe);
   check_host_memory(plan);

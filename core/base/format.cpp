@@ -1,5 +1,6 @@
 #include "core/base/format.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -31,6 +32,23 @@ std::string human_seconds(double seconds) {
   const auto whole = static_cast<std::int64_t>(seconds + 0.5);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::string out;
+  std::string line(indent, ' ');
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    const auto word = text.substr(0, end);
+    if (line.size() > indent && line.size() + word.size() + 1 > columns) {
+      out += line + "\n";
+      line.assign(indent, ' ');
+    }
+    if (line.size() > indent) line += ' ';
+    line += word;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out + line + "\n";
 }
 
 }  // namespace wam

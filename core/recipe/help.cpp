@@ -2,26 +2,15 @@
 
 #include <fmt/core.h>
 
+#include "core/base/format.h"
+
 namespace wam::recipe {
 namespace {
 
 constexpr std::size_t kColumns = 80;
 
 std::string wrap(std::string_view text, std::size_t indent) {
-  std::string out;
-  std::string line(indent, ' ');
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    const auto word = text.substr(0, end);
-    if (line.size() > indent && line.size() + word.size() + 1 > kColumns) {
-      out += line + "\n";
-      line.assign(indent, ' ');
-    }
-    if (line.size() > indent) line += ' ';
-    line += word;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out + line + "\n";
+  return wrapped(text, kColumns, indent);
 }
 
 }  // namespace

@@ -56,6 +56,8 @@ struct WamConfig {
   [[nodiscard]] std::int64_t window_frames() const noexcept {
     return kFramesPerBlock * max_blocks + 1;
   }
+  // Pictures of a full clip; a latent frame stands for four, but the first for one.
+  [[nodiscard]] std::int64_t clip_frames() const noexcept { return 4 * (window_frames() - 1) + 1; }
   // Of the target picture, after the VAE and 2x2 patches; an odd latent row or column is dropped.
   [[nodiscard]] std::int64_t patch_rows() const noexcept { return target_height / vae_stride / 2; }
   [[nodiscard]] std::int64_t patch_columns() const noexcept {

@@ -150,6 +150,18 @@ std::int64_t activation_bytes(const WamConfig& c,
   return peak + embedding_bytes(c, shape);
 }
 
+std::int64_t rebuilt_bytes(const WamConfig& c,
+                           const MicroBatchShape& shape,
+                           const RecomputePlan& recompute) {
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < c.layers; ++i) {
+    const auto place = i + 1 == c.layers ? BlockPlace::kLast : BlockPlace::kInner;
+    const RecomputePolicy policy = recompute.of_block(i);
+    if (policy != RecomputePolicy::kFull) sum += block_bytes(c, shape, policy, place).rebuilt;
+  }
+  return sum;
+}
+
 std::int64_t parameter_count(const std::vector<UnitSpec>& units) {
   std::int64_t count = 0;
   for (const UnitSpec& unit : units) {

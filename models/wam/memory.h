@@ -40,6 +40,13 @@ std::int64_t activation_bytes(const WamConfig& config,
                               const MicroBatchShape& shape,
                               const RecomputePlan& recompute);
 
+// Tensors that the backward of a micro-batch builds again, over all blocks whose policy keeps a
+// part: what memory-bound kernels write beside its own work. Blocks under `full` count as
+// recompute_flops.
+std::int64_t rebuilt_bytes(const WamConfig& config,
+                           const MicroBatchShape& shape,
+                           const RecomputePlan& recompute);
+
 // Parameters, exact.
 std::int64_t parameter_count(const std::vector<UnitSpec>& units);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -35,6 +36,13 @@ struct RecomputePlan {
 
   [[nodiscard]] RecomputePolicy of_block(std::int64_t block_idx) const noexcept {
     return block_idx < first_blocks ? first_policy : policy;
+  }
+  // "norms (first 4 blocks full)".
+  [[nodiscard]] std::string text() const {
+    std::string out(name_of(policy));
+    if (first_blocks == 0) return out;
+    return out + " (first " + std::to_string(first_blocks) + " blocks " +
+           std::string(name_of(first_policy)) + ")";
   }
 };
 

@@ -49,6 +49,7 @@ BenchResult run_bench(const ResolvedRecipe& recipe,
                   .cpu_threads = static_cast<int>(recipe.threads),
                   .deterministic = recipe.options.precision.deterministic});
   origin.card = describe_device(device);
+  origin.memory_bytes = device_memory(device).total_bytes;
   // The loader has nothing to do with the card.
   if (options.ceiling_seconds > 0 && options.what != BenchWhat::kData) {
     log.info("measuring what the device can do");

@@ -6,15 +6,10 @@ namespace wam {
 
 std::vector<std::pair<std::string, std::string>> model_settings(const BenchContext& context) {
   const Recipe& recipe = context.recipe.options;
-  std::string policy(name_of(recipe.memory.recompute));
-  if (recipe.memory.first_blocks > 0) {
-    policy += fmt::format(" (first {} blocks {})", recipe.memory.first_blocks,
-                          name_of(recipe.memory.plan().first_policy));
-  }
   std::vector<std::pair<std::string, std::string>> out{
       {"model", context.recipe.model.config.preset},
       {"micro_batch", std::to_string(recipe.train.micro_batch)},
-      {"recompute", policy},
+      {"recompute", recipe.memory.plan().text()},
       {"compute", std::string(name_of(recipe.precision.compute))},
       {"deterministic", recipe.precision.deterministic ? "yes" : "no"},
       {"graphs", uses_graphs(context.recipe, context.device) ? "on" : "off"},

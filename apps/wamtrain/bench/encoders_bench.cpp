@@ -27,7 +27,7 @@ class EncodersBench {
     out_.settings = {
         {"model", c.preset},
         {"clips", std::to_string(clips_)},
-        {"clip", fmt::format("{}x{}x{}", clip_frames(c), c.target_height, c.target_width)},
+        {"clip", fmt::format("{}x{}x{}", c.clip_frames(), c.target_height, c.target_width)},
         {"compute", std::string(name_of(context.recipe.options.precision.compute))}};
   }
 
@@ -52,7 +52,7 @@ class EncodersBench {
     const auto encoders = load_encoders(context_.recipe, placement(), context_.log);
     // Channels innermost, as the loader's pictures lie.
     const at::Tensor video_BCTHW =
-        random_values({clips_, clip_frames(c), c.target_height, c.target_width, 3}, context_.device,
+        random_values({clips_, c.clip_frames(), c.target_height, c.target_width, 3}, context_.device,
                       context_.type, 0.5)
             .clamp_(-1.0, 1.0)
             .permute({0, 4, 1, 2, 3});
@@ -61,7 +61,7 @@ class EncodersBench {
       add("", "video VAE", [&] { encoders->encode_video(video_BCTHW); });
       if (c.type == ModelType::kI2v) {
         add("first_frame_", "video VAE, first frame",
-            [&] { encoders->encode_first_frame(first_BCHW, clip_frames(c)); });
+            [&] { encoders->encode_first_frame(first_BCHW, c.clip_frames()); });
       }
     }
     if (wants(BenchEncoder::kClip)) {

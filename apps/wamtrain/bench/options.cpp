@@ -53,6 +53,7 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
+  refuse(o.save, "--save", {kModel, kEncoders, kOptimizer});
   refuse(!o.profile.empty(), "--profile", {kModel, kEncoders, kStep, kOptimizer, kLoop});
 }
 
@@ -76,6 +77,11 @@ void check_ranges(const BenchOptions& o, std::vector<std::string>& problems) {
     problems.emplace_back(
         "--no-phases and --profile: the trace is of the steps that --no-phases leaves out. Fix: "
         "leave one of them out.");
+  }
+  if (o.save && o.text_rows) {
+    problems.emplace_back(
+        "--save and --text-rows: rates are kept for text at its full length. Fix: leave one of "
+        "them out.");
   }
   if (!o.json_folder.empty() && o.ids.empty()) {
     problems.emplace_back(

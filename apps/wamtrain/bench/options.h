@@ -54,6 +54,8 @@ struct BenchOptions {
   std::filesystem::path profile;      // a Chrome trace of these; empty: none
   std::vector<std::string> ids;       // "NAME" or "NAME=FIGURE"
   std::filesystem::path json_folder;  // gets NAME.json for each id; empty: none
+  bool save = false;                  // into the rates of the card
+  std::filesystem::path rates;        // that file; empty: configs/rates/<card>.yaml
 };
 
 // The word of a command-line option as its enumerator. Errors: ConfigError with the nearest one.

@@ -54,6 +54,7 @@ struct BenchResult {
 struct BenchOrigin {
   std::string program;  // version_line()
   std::string card;
+  std::int64_t memory_bytes = 0;  // of it
   std::string commit;
   std::string command;
   std::string recipe_hash;

@@ -40,11 +40,6 @@ at::Tensor random_values(const std::vector<std::int64_t>& shape,
   return out;
 }
 
-std::int64_t clip_frames(const WamConfig& config) {
-  constexpr std::int64_t kPixelFramesPerLatent = 4;
-  return 1 + kPixelFramesPerLatent * WamConfig::kFramesPerBlock * config.max_blocks;
-}
-
 EncodedBatch synthetic_encoded(const WamConfig& c,
                                std::int64_t samples,
                                std::int64_t text_rows,
@@ -88,7 +83,7 @@ Batch synthetic_batch(const WamConfig& c,
   }
   const std::int64_t actions = c.max_blocks * c.actions_per_block;
   batch.image_BTHWC =
-      random({samples, clip_frames(c), c.target_height, c.target_width, 3}, at::kFloat)
+      random({samples, c.clip_frames(), c.target_height, c.target_width, 3}, at::kFloat)
           .mul_(64.0)
           .add_(128.0)
           .clamp_(0.0, 255.0)

@@ -33,8 +33,6 @@ Batch synthetic_batch(const WamConfig& config,
                       std::int64_t samples,
                       std::int64_t text_rows,
                       std::uint64_t first);
-// Video frames of a full clip.
-std::int64_t clip_frames(const WamConfig& config);
 
 // Weights, and masters and gradients where there are any.
 void fill_units(Sharding& sharding);

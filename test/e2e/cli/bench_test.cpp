@@ -146,7 +146,48 @@ TEST_CASE("bench: what does not go together is refused before anything runs") {
 
   refused({"--what", "modle"}, "Fix: write model.");
   refused({"--what", "data", "--assume-world", "2"}, "--assume-world does not go with --what data");
+  refused({"--what", "loop", "--save", "r.yaml"}, "--save does not go with --what loop");
+  refused({"--save", "r.yaml", "--text-rows", "20"}, "--save and --text-rows");
   refused({"--text-rows", "513"}, "the model reads 512 at most");
   refused({"--id", "a_ms"}, "Fix: say where it goes, --json or --json-dir");
   refused({"--json", "--id", "a=none"}, "--what model has no figure none");
+}
+
+TEST_CASE("bench: --save keeps rates in the card's file, which plan reads") {
+  const Workplace place;
+  place.write_recipe();
+  const auto save = [&](const std::vector<std::string>& more) {
+    auto arguments = more;
+    arguments.insert(arguments.end(), {"--no-phases", "--save", "rates/mine.yaml"});
+    const auto done = bench(place, arguments);
+    INFO(done.err);
+    CHECK(done.exit_code == 0);
+    CHECK_THAT(done.out, Contains("rates saved: rates/mine.yaml"));
+  };
+  save({});
+  save({"--what", "optimizer"});
+  save({"--what", "optimizer", "--set", "parallel.offload=optimizer"});
+  save({"--what", "encoders", "--clips", "2", "--encoder", "vae"});
+  save({});  // in the place of the first
+
+  const auto done = run_wamtrain(
+      {"plan", "recipe.yaml", "--gpus", "1", "--rates", "rates/mine.yaml", "--json"}, place.path());
+
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  const auto plan = nlohmann::json::parse(done.out);
+  CHECK_THAT(plan["card"].get<std::string>(), Contains("CPU"));
+  const auto time = plan["strategies"][0]["time"];
+  for (const char* part : {"compute_s", "encoders_s", "optimizer_s", "samples_s"}) {
+    INFO(part);
+    CHECK(time[part].get<double>() > 0);
+  }
+  CHECK_THAT(plan["notes"][0].get<std::string>(), Contains("measured."));
+  std::ifstream in(place.path() / "rates" / "mine.yaml");
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  CHECK(text.find("host_optimizer_gb_s:\n  value: 0\n") == std::string::npos);
+  CHECK(text.find("hop_us:\n  value: 0\n") != std::string::npos);
+  const auto first = text.find("micro_batch: 2");
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find("micro_batch: 2", first + 1) == std::string::npos);
 }

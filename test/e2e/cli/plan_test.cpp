@@ -98,3 +98,39 @@ TEST_CASE("plan: the recipe it prints is a recipe") {
 
   CHECK(again.out == first.out);
 }
+
+TEST_CASE("plan: --gpus predicts every strategy, without the dataset") {
+  const Workplace place;
+  place.write_recipe("path: data", "path: none");
+
+  const auto done = run_wamtrain({"plan", "recipe.yaml", "--gpus", "4", "--nodes", "2", "--link",
+                                  "50", "--set", "precision.compute=bf16"},
+                                 place.path());
+
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  for (const char* part : {"tiny-5b, recompute full, on 4 x NVIDIA H200", "2 nodes of 2, 50 GB/s",
+                           "no_shard", "shard_grad_op", "full_shard", "hybrid_shard",
+                           "fastest that fits", "Assumed, not measured"}) {
+    CHECK_THAT(done.out, Catch::Contains(part));
+  }
+  CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("plan: flags that contradict each other, and rates that are not there, end with 2") {
+  const Workplace place;
+  place.write_recipe();
+  const auto refused = [&](std::vector<std::string> flags, const char* text) {
+    flags.insert(flags.begin(), {"plan", "recipe.yaml"});
+    const auto done = run_wamtrain(flags, place.path());
+    INFO(done.err);
+    CHECK(done.exit_code == 2);
+    CHECK(done.out.empty());
+    CHECK_THAT(done.err, Catch::Contains(text));
+  };
+
+  refused({"--gpus", "8", "--nodes", "3", "--link", "50"}, "do not lie evenly on 3 nodes. Fix: ");
+  refused({"--gpus", "8", "--nodes", "2"}, "Fix: give --link");
+  refused({"--nodes", "2"}, "Fix: give --gpus");
+  refused({"--gpus", "2", "--rates", "none.yaml"}, "none.yaml");
+}
