@@ -37,7 +37,7 @@ at::Tensor draws(std::uint64_t which, const std::vector<std::int64_t>& shape) {
 
 // Two units with an optimizer, on one device.
 struct Trained {
-  explicit Trained(const NoShard::Options& placement, bool replays = false)
+  explicit Trained(const ShardedUnits::Options& placement, bool replays = false)
       : sharding(make_specs(), placement), optimizer(sharding, kOptions, replays) {
     for_each_tensor([this](Unit& unit, std::size_t t, std::uint64_t key) {
       const TensorSpec& spec = unit.spec().tensors[t];
@@ -84,7 +84,7 @@ struct Trained {
 };
 
 const at::Device kGpu(at::kCUDA, 0);
-const NoShard::Options kOnGpu{.device = kGpu, .compute_type = at::kBFloat16};
+const ShardedUnits::Options kOnGpu{.device = kGpu, .compute_type = at::kBFloat16};
 
 }  // namespace
 
@@ -144,7 +144,7 @@ TEST_CASE("AdamW that replays a CUDA graph equals AdamW that launches, bit for b
 
 TEST_CASE("AdamW with its state on the host equals AdamW on the GPU, bit for bit") {
   if (test::skipped_without_gpu()) return;
-  NoShard::Options placement = kOnGpu;
+  ShardedUnits::Options placement = kOnGpu;
   for (const auto compute : {at::kBFloat16, at::kFloat}) {
     placement.compute_type = compute;
     placement.state_on_host = false;
