@@ -6,6 +6,7 @@
 #include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/base/errors.h"
 #include "core/ops/parameter.h"
 #include "models/wam/initialise.h"
 
