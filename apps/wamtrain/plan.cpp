@@ -105,15 +105,14 @@ void say_memory(const Plan& plan, c10::Device device, Log& log) {
                   bytes(needed), describe_device(device), bytes(there)));
 }
 
-void check_host_memory(const Plan& plan) {
-  if (plan.host_bytes == 0) return;
+void check_host_memory(std::int64_t needed) {
+  if (needed == 0) return;
   const std::int64_t free_bytes = device_memory(c10::kCPU).free_bytes;
   require<ConfigError>(
-      plan.host_bytes <= free_bytes,
+      needed <= free_bytes,
       "parallel.offload: optimizer keeps {} of master weights and moments in host memory, and this "
       "machine has {} to give. Fix: parallel.offload: none, or a machine with more memory.",
-      human_bytes(static_cast<double>(plan.host_bytes)),
-      human_bytes(static_cast<double>(free_bytes)));
+      human_bytes(static_cast<double>(needed)), human_bytes(static_cast<double>(free_bytes)));
 }
 
 Plan make_plan(const ResolvedRecipe& recipe) {

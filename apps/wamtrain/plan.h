@@ -55,8 +55,9 @@ struct Plan {
 Plan plan_memory(const ResolvedRecipe& recipe);
 // Says what memory is for, and warns when it is more than the device has.
 void say_memory(const Plan& plan, c10::Device device, Log& log);
-// Errors: ConfigError when this machine has less memory to give than the run keeps there.
-void check_host_memory(const Plan& plan);
+// `needed`: bytes that the ranks of this machine keep in host memory (parallel.offload). Errors:
+// ConfigError when the machine has less to give.
+void check_host_memory(std::int64_t needed);
 
 // Reads the datasets' tables (labels and lengths), allocates no tensor of the model, touches no
 // GPU. Errors: DataError when a dataset cannot be read or holds no window.

@@ -134,7 +134,7 @@ int plan_command(const RecipeArguments& arguments,
   }
   const auto recipe = load_recipe_for_training(arguments.recipe, arguments.overrides);
   const Plan plan = make_plan(recipe);
-  check_host_memory(plan);
+  check_host_memory(plan.host_bytes);
   if (format == OutputFormat::kJson) {
     fmt::print("{}\n", as_json(plan, recipe).dump(2));
     return kExitOk;
