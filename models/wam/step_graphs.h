@@ -21,7 +21,10 @@ class StepGraphs {
   static constexpr std::size_t kMaxGraphs = 32;
 
   // `observer` may be null.
-  StepGraphs(Dit& dit, const FlowSchedule& schedule, at::Device device, GraphObserver* observer);
+  StepGraphs(Dit& dit,
+             const FlowSchedule& schedule,
+             at::Device device,
+             GraphObserver* observer = nullptr);
   ~StepGraphs();
   StepGraphs(const StepGraphs&) = delete;
   StepGraphs& operator=(const StepGraphs&) = delete;
