@@ -133,6 +133,10 @@ StopAgreement& Ranks::stop() {
   return local_stop_;
 }
 
+void Ranks::moved() noexcept {
+  if (several_) several_->progress.moved();
+}
+
 PhaseObserver* Ranks::observer() {
   return several_ ? &several_->progress : nullptr;
 }

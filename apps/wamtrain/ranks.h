@@ -47,6 +47,8 @@ class Ranks {
   [[nodiscard]] ExchangeTexts exchange() const;
   [[nodiscard]] StopAgreement& stop();
   [[nodiscard]] PhaseObserver* observer();
+  // The work of a long phase goes on (PhaseObserver::moved). Any thread.
+  void moved() noexcept;
   // Tells the watch what graphs replay; null with one rank.
   [[nodiscard]] GraphObserver* graph_observer();
 

@@ -129,7 +129,8 @@ class Run {
                                 .keep = recipe_.options.checkpoint.keep,
                                 .writes = ranks_.env().global_rank < layout_.shard_ranks,
                                 .in_place = offloads_state(recipe_),
-                                .exchange = ranks_.exchange()},
+                                .exchange = ranks_.exchange(),
+                                .moved = [this] { ranks_.moved(); }},
         sharding_->units(), log_);
     check_checkpoint_space(recipe_, inputs_.start ? inputs_.start->manifest().run.step : 0,
                            writer_->checkpoint_bytes(), log_);
@@ -218,7 +219,8 @@ class Run {
                           .sampling_steps = validate.sampling_steps,
                           .micro_batch = recipe_.train.options.micro_batch,
                           .seed = recipe_.options.run.seed,
-                          .shuffled = validate.shuffled});
+                          .shuffled = validate.shuffled,
+                          .moved = [this] { ranks_.moved(); }});
   }
 
   void rehearse(const BatchPlan& plan) {

@@ -206,10 +206,12 @@ std::optional<Verdict> Judge::judge_hang(const Records& records) const {
   };
   const auto still =
       ranks_where(records, [&](const RankRecord& r) { return at_work(r) && r.still_s >= limit; });
-  // As long as one moves the others may be waiting for what it does. Half of the limit: they may
-  // have begun to wait before it began to hang.
-  const auto moving = ranks_where(
-      records, [&](const RankRecord& r) { return at_work(r) && r.still_s < limit / 2; });
+  // As long as one moves the others may be waiting for what it does, and preparing a run takes what
+  // it takes. Half of the limit: they may have begun to wait before it began to hang.
+  const auto moving = ranks_where(records, [&](const RankRecord& r) {
+    const bool prepares = r.progress.phase == Phase::kStarting && !r.progress.in_hand;
+    return at_work(r) && (prepares || r.still_s < limit / 2);
+  });
   if (still.empty() || !moving.empty()) return std::nullopt;
   const auto idle =
       ranks_where(records, [&](const RankRecord& r) { return at_work(r) && !r.progress.in_hand; });

@@ -42,7 +42,7 @@ struct WatchOptions {
 // A verdict is given, with a message that names the rank, its host and where it stood, when a rank
 //   - writes no record for min(limit, 15 s): it died, or its host hangs or cannot be reached;
 //   - stands still for `limit`, in a collective or not, while no other one moves (they wait for
-//   it);
+//     it); not while a rank prepares the run (Phase::kStarting, outside of collectives);
 //   - is in another collective than the others, or has issued others before a step;
 //   - has reported an error of its own;
 //   - is rank 0, and its store is gone.

@@ -141,6 +141,11 @@ TEST_CASE("Judge: as long as one rank moves the others wait for it") {
   ranks.records[2].still_s = 1;
   CHECK_FALSE(ranks.after(seconds(100)));
 
+  // Nor is there a limit to preparing, outside of collectives.
+  ranks.records[2].progress.phase = Phase::kStarting;
+  ranks.records[2].still_s = 5000;
+  CHECK_FALSE(ranks.after(seconds(100)));
+
   // One that has left does not count.
   ranks.records[2].left = true;
   CHECK(ranks.after(seconds(1)));
