@@ -48,7 +48,6 @@ Exchange::Exchange(c10::intrusive_ptr<c10d::Store> store, ExchangeOptions option
     : store_(std::move(store)),
       options_(std::move(options)),
       judge_(options_.world_size, options_.limits, Clock::now()) {
-  summary_.host = options_.host;
   for (int rank = 0; rank < options_.world_size; ++rank) keys_.push_back(record_key(rank));
 }
 
@@ -150,7 +149,6 @@ void Exchange::lead(const RankRecord& own) {
 void Exchange::take(const Summary& summary) {
   if (!summary.verdict.empty()) adopt({.text = summary.verdict, .culprits = summary.culprits});
   const std::lock_guard lock(mutex_);
-  host_of_rank_0_ = summary.host;
   if (std::exchange(beat_of_rank_0_, summary.beat) != summary.beat) answered_ = Clock::now();
   if (summary.all_heard && !std::exchange(all_heard_, true)) changed_.notify_all();
   // Rank 0 may go now, and the store with it.
@@ -184,8 +182,9 @@ void Exchange::lose_store(const std::string& error) {
     changed_.notify_all();
     // Rank 0 has left, after this rank or on the verdict.
     if (stopping_ || finished_) return;
-    const std::string holder = options_.store_holder == "rank 0" ? name_of_rank(0, host_of_rank_0_)
-                                                                 : options_.store_holder;
+    const std::string holder = options_.store_holder == "rank 0"
+                                   ? name_of_rank(0, options_.host_of_rank_0)
+                                   : options_.store_holder;
     verdict.text = fmt::format("{} is gone: the store that it held does not work any more ({})",
                                holder, first_line(error));
   }
@@ -200,7 +199,7 @@ void Exchange::look_at_rank_0(Clock::time_point since, Clock::time_point now) {
     if (silence < options_.limits.silence || leaving_ || done_) return;
     verdict.text = fmt::format(
         "{} has not been heard for {}: the process died, or its host hangs or cannot be reached",
-        name_of_rank(0, host_of_rank_0_),
+        name_of_rank(0, options_.host_of_rank_0),
         human_seconds(std::chrono::duration<double>(silence).count()));
     all_heard_ = true;
   }

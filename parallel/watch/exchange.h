@@ -24,6 +24,7 @@ struct ExchangeOptions {
   int rank = 0;
   int world_size = 1;
   std::string host;
+  std::string host_of_rank_0;
   std::string store_holder;  // whose end it is when the store is gone: "rank 0"
   WatchLimits limits;
   std::chrono::milliseconds tick;           // between two records
@@ -104,7 +105,6 @@ class Exchange {
   StopWord stop_;
   bool stop_pending_ = false;
   bool stop_decided_ = false;
-  std::string host_of_rank_0_;
   std::uint64_t beat_of_rank_0_ = 0;
   Clock::time_point answered_ = Clock::now();
   std::optional<Verdict> verdict_;

@@ -89,8 +89,7 @@ RankRecord read_record(const json& j) {
 }
 
 Summary read_summary(const json& j) {
-  Summary out{.host = j.at("host").get<std::string>(),
-              .beat = j.at("beat").get<std::uint64_t>(),
+  Summary out{.beat = j.at("beat").get<std::uint64_t>(),
               .verdict = j.at("verdict").get<std::string>(),
               .culprits = j.at("culprits").get<std::vector<int>>(),
               .all_heard = j.at("all_heard").get<bool>(),
@@ -117,9 +116,11 @@ std::string to_text(const RankRecord& record) {
 }
 
 std::string to_text(const Summary& summary) {
-  json out{{"host", summary.host},           {"beat", summary.beat},
-           {"verdict", summary.verdict},     {"culprits", summary.culprits},
-           {"all_heard", summary.all_heard}, {"stop_reason", summary.stop_reason}};
+  json out{{"beat", summary.beat},
+           {"verdict", summary.verdict},
+           {"culprits", summary.culprits},
+           {"all_heard", summary.all_heard},
+           {"stop_reason", summary.stop_reason}};
   if (summary.stop_at) out["stop_at"] = *summary.stop_at;
   return dump(out);
 }

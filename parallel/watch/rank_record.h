@@ -42,7 +42,6 @@ struct RankRecord {
 
 // What rank 0 writes for all.
 struct Summary {
-  std::string host;  // of rank 0
   std::uint64_t beat = 0;
   std::string verdict;        // empty: all is well
   std::vector<int> culprits;  // ranks that the verdict is about

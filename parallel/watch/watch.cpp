@@ -24,17 +24,28 @@ constexpr milliseconds kHearing{3000};
 // The connection's own limit: longer than any run waits, since c10d prints pages when it is over.
 constexpr milliseconds kNoLimit = std::chrono::hours(24 * 365);
 constexpr int kExitMachine = 3;
+constexpr const char* kHostKey = "watch/host";
 
-c10::intrusive_ptr<c10d::Store> connect_again(c10d::Store& store, int rank) {
+struct Connection {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string host_of_rank_0;  // for messages about its end, which may come before its first word
+};
+
+Connection connect_again(c10d::Store& store, const LaunchEnv& env) {
   try {
-    auto connection = store.clone();
-    connection->setTimeout(kNoLimit);
-    return connection;
+    Connection out{.store = store.clone(), .host_of_rank_0 = env.host};
+    if (env.global_rank == 0) {
+      out.store->set(kHostKey, env.host);
+    } else {
+      out.host_of_rank_0 = out.store->get_to_str(kHostKey);
+    }
+    out.store->setTimeout(kNoLimit);
+    return out;
   } catch (const c10::Error& error) {
     throw CommError(fmt::format(
         "rank {} opening a second connection to the store of rank 0: {}. Fix: look for the first "
         "error in the output of rank 0.",
-        rank, store_reason(error)));
+        env.global_rank, store_reason(error)));
   }
 }
 
@@ -53,11 +64,13 @@ Watch::Watch(const LaunchEnv& env,
     : env_(env), progress_(progress), options_(std::move(options)) {
   const milliseconds silence = std::min(kSilence, options_.limit);
   tick_ = std::min(kTick, silence / 5);
+  Connection connection = connect_again(store, env);
   exchange_ = std::make_shared<Exchange>(
-      connect_again(store, env.global_rank),
+      std::move(connection.store),
       ExchangeOptions{.rank = env.global_rank,
                       .world_size = env.world_size,
                       .host = env.host,
+                      .host_of_rank_0 = connection.host_of_rank_0,
                       .store_holder = holder_of_store(env),
                       .limits = {.still = options_.limit, .silence = silence, .doubt = 4 * tick_},
                       .tick = tick_,
