@@ -10,6 +10,7 @@
 #include "core/cuda/device.h"
 #include "models/wam/memory.h"
 #include "models/wam/parameters.h"
+#include "parallel/estimate/memory.h"
 
 namespace wam {
 namespace {
@@ -21,9 +22,33 @@ std::string group_of(const UnitSpec& unit) {
   return unit.name.substr(0, unit.name.find('.'));
 }
 
-void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
-  const bool is_bf16 = recipe.options.precision.compute == ComputeType::kBf16;
-  const std::int64_t compute_bytes = is_bf16 ? 2 : kFp32Bytes;
+// Weights, gradients and optimizer state on one rank of the layout.
+void plan_state(const ResolvedRecipe& recipe,
+                const Layout& layout,
+                const std::vector<UnitSpec>& units,
+                Plan& plan) {
+  const ParallelSection& section = recipe.options.parallel;
+  const auto loads = unit_loads(units);
+  Spread spread{.gpus = layout.world,
+                .shard_size = layout.shard_ranks,
+                .shards_weights = layout.shards_weights,
+                .reduces_each = section.reduce == ReduceTime::kEach,
+                .state_on_host = offloads_state(recipe),
+                .compute_bytes = static_cast<std::int64_t>(c10::elementSize(compute_type(recipe))),
+                .reduce_bytes = section.reduce_dtype == ReduceType::kBf16 ? 2 : kFp32Bytes};
+  // The formulas count fp32; state and gradients of fp64 are twice as long.
+  const auto wide = static_cast<std::int64_t>(c10::elementSize(state_type(recipe))) / kFp32Bytes;
+  const SpreadMemory memory = memory_of(loads, spread);
+  plan.weight_bytes = memory.weights;
+  plan.gradient_bytes = wide * memory.gradients;
+  plan.host_bytes = wide * memory.host / layout.world;
+  plan.optimizer_bytes = wide * memory.optimizer + plan.host_bytes;
+  spread = {};
+  plan.checkpoint_bytes = wide * memory_of(loads, spread).optimizer;
+}
+
+void plan_model(const ResolvedRecipe& recipe, const Layout& layout, Plan& plan) {
+  const auto compute_bytes = static_cast<std::int64_t>(c10::elementSize(compute_type(recipe)));
   const auto units = wam_units(recipe.model.config);
   for (const auto& unit : units) {
     const auto parameters = parameter_count({unit});
@@ -33,13 +58,8 @@ void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
     plan.units.back().units += 1;
     plan.units.back().parameters += parameters;
     plan.parameters += parameters;
-    plan.weight_bytes += unit.numel * compute_bytes;
-    plan.gradient_bytes += unit.trainable_numel * kFp32Bytes;
-    plan.optimizer_bytes +=
-        unit.trainable_numel * kFp32Bytes * static_cast<std::int64_t>(unit.state_arrays.size());
   }
-  plan.checkpoint_bytes = plan.optimizer_bytes;
-  if (offloads_state(recipe)) plan.host_bytes = plan.optimizer_bytes;
+  plan_state(recipe, layout, units, plan);
   plan.encoder_bytes =
       (vae_part(recipe).model.needed_numel() + image_part(recipe).model.needed_numel()) *
       compute_bytes;
@@ -47,7 +67,7 @@ void plan_model(const ResolvedRecipe& recipe, Plan& plan) {
       .samples = std::min(recipe.train.options.micro_batch, recipe.train.options.global_batch),
       .blocks = recipe.model.config.max_blocks,
       .text_rows = recipe.model.config.text_length,
-      .compute_type = is_bf16 ? c10::kBFloat16 : c10::kFloat};
+      .compute_type = compute_type(recipe)};
   for (const auto& [policy, name] : EnumNames<RecomputePolicy>::table) {
     RecomputePlan recompute = recipe.options.memory.plan();
     recompute.policy = policy;
@@ -79,9 +99,19 @@ std::int64_t Plan::memory_bytes(const std::string& policy) const {
   return bytes;
 }
 
-Plan plan_memory(const ResolvedRecipe& recipe) {
+std::vector<UnitLoad> unit_loads(const std::vector<UnitSpec>& units) {
+  std::vector<UnitLoad> out;
+  for (const UnitSpec& unit : units) {
+    out.push_back({.trainable_numel = unit.trainable_numel,
+                   .frozen_numel = unit.numel - unit.trainable_numel,
+                   .held_throughout = unit.held_throughout});
+  }
+  return out;
+}
+
+Plan plan_memory(const ResolvedRecipe& recipe, const Layout& layout) {
   Plan plan;
-  plan_model(recipe, plan);
+  plan_model(recipe, layout, plan);
   plan.recompute = name_of(recipe.options.memory.recompute);
   return plan;
 }

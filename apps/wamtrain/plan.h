@@ -9,6 +9,9 @@
 
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
+#include "core/train/unit.h"
+#include "parallel/estimate/spread.h"
+#include "parallel/strategies/layout.h"
 
 namespace wam {
 
@@ -51,8 +54,10 @@ struct Plan {
   [[nodiscard]] std::int64_t memory_bytes(const std::string& policy) const;
 };
 
-// The part of a plan that follows from the model alone; reads no dataset.
-Plan plan_memory(const ResolvedRecipe& recipe);
+// What a strategy has of each unit; times are left to who knows them.
+std::vector<UnitLoad> unit_loads(const std::vector<UnitSpec>& units);
+// The part of a plan that follows from the model and its layout on ranks alone; reads no dataset.
+Plan plan_memory(const ResolvedRecipe& recipe, const Layout& layout = {});
 // Says what memory is for, and warns when it is more than the device has.
 void say_memory(const Plan& plan, c10::Device device, Log& log);
 // `needed`: bytes that the ranks of this machine keep in host memory (parallel.offload). Errors:

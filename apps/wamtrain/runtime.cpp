@@ -118,9 +118,9 @@ class Run {
     model_ = make_model(recipe_, device_, *encoders_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
-    const Plan plan = plan_memory(recipe_);
+    const Plan plan = plan_memory(recipe_, layout_);
     say_memory(plan, device_, log_);
-    check_host_memory(plan.host_bytes / layout_.shard_ranks * ranks_.env().local_world_size);
+    check_host_memory(plan.host_bytes * ranks_.env().local_world_size);
     const MeshAxes axes = ranks_.connect(layout_, device_);
     sharding_ = make_sharding(recipe_, device_, model_->units(), layout_, axes);
     optimizer_ = make_optimizer(recipe_, device_, *sharding_, ranks_.graph_observer());

@@ -45,7 +45,7 @@ SpreadMemory memory_of(const std::vector<UnitLoad>& units, const Spread& spread)
   SpreadMemory out;
   const std::int64_t weights = spread.shards_weights && !is_alone ? n.block_shard + slots : n.all;
   out.weights = spread.compute_bytes * (weights + n.frozen);
-  out.gradients = kGradientBytes * (spread.reduces_each && !is_alone ? n.shard + slots : n.all);
+  out.gradients = kGradientBytes * (spread.reduces_each && spread.gpus > 1 ? n.shard + slots : n.all);
   if (spread.reduce_bytes != kGradientBytes && spread.gpus > 1) {
     out.gradients += spread.reduce_bytes * n.largest;
   }

@@ -107,14 +107,11 @@ class Predictor {
     const auto flops = unit_forward_flops(config_, config_.max_blocks);
     const double all = forward_flops(config_, config_.max_blocks);
     const auto units = wam_units(config_);
-    std::vector<UnitLoad> out;
+    std::vector<UnitLoad> out = unit_loads(units);
     for (std::size_t i = 0; i < units.size(); ++i) {
       const double share = flops[i] / all;
-      out.push_back({.trainable_numel = units[i].trainable_numel,
-                     .frozen_numel = units[i].numel - units[i].trainable_numel,
-                     .held_throughout = units[i].held_throughout,
-                     .forward_s = share * forward_s_,
-                     .backward_s = share * backward_s_});
+      out[i].forward_s = share * forward_s_;
+      out[i].backward_s = share * backward_s_;
     }
     return out;
   }
