@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -31,9 +32,12 @@ class Collectives {
   // piece (n), which may be this rank's part of full, = this rank's part of the sum over ranks of
   // full (size * n). The rest of full is undefined afterwards.
   virtual void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) = 0;
+  // (numel) zeros on `device`, in memory from which gathers of this axis are fastest. All ranks
+  // call it together. The memory may outlive the object.
+  virtual at::Tensor allocate(std::int64_t numel, at::ScalarType type, at::Device device);
   // Ends what hangs on the device because another rank is gone, so that the stream drains. From any
-  // thread; may return only when the graphs that hold these collectives are destroyed. The object is
-  // useless afterwards. On the CPU a collective ends by itself.
+  // thread; may return only when the graphs that hold these collectives are destroyed. The object
+  // is useless afterwards. On the CPU a collective ends by itself.
   virtual void abort() {}
 };
 

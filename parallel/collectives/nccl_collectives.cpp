@@ -1,10 +1,14 @@
 #include "parallel/collectives/nccl_collectives.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -12,6 +16,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/base/errors.h"
+#include "core/base/format.h"
 
 namespace wam {
 namespace {
@@ -33,6 +38,40 @@ std::size_t count_of(const at::Tensor& tensor) {
   return static_cast<std::size_t>(tensor.numel());
 }
 
+// A communicator, alive for as long as somebody uses it or memory that is registered with it.
+struct Communicator {
+  Communicator() = default;
+  ~Communicator() {
+    if (handle != nullptr && !aborted) ncclCommDestroy(handle);
+  }
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  Communicator(Communicator&&) = delete;
+  Communicator& operator=(Communicator&&) = delete;
+
+  ncclComm_t handle = nullptr;
+  std::atomic<bool> aborted = false;
+};
+
+// Memory that a communicator knows, at the same offsets on all ranks.
+struct RegisteredMemory {
+  explicit RegisteredMemory(std::shared_ptr<Communicator> of) : communicator(std::move(of)) {}
+  ~RegisteredMemory() {
+    if (window != nullptr && !communicator->aborted) {
+      ncclCommWindowDeregister(communicator->handle, window);
+    }
+    if (memory != nullptr) ncclMemFree(memory);
+  }
+  RegisteredMemory(const RegisteredMemory&) = delete;
+  RegisteredMemory& operator=(const RegisteredMemory&) = delete;
+  RegisteredMemory(RegisteredMemory&&) = delete;
+  RegisteredMemory& operator=(RegisteredMemory&&) = delete;
+
+  std::shared_ptr<Communicator> communicator;
+  void* memory = nullptr;
+  ncclWindow_t window = nullptr;
+};
+
 class NcclCollectives final : public Collectives {
  public:
   NcclCollectives(const Axis& axis,
@@ -43,44 +82,57 @@ class NcclCollectives final : public Collectives {
     const ncclUniqueId id = shared_id(*store);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.commName = axis_.name.c_str();
-    check(ncclCommInitRankConfig(&communicator_, axis_.size, id, axis_.rank, &config), "connecting",
-          "its ranks");
+    // Gathers between GPUs of one NVLink domain go through copy engines, where memory allows it
+    // (allocate): multiprocessors are left to the arithmetic that runs meanwhile.
+    config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+    check(ncclCommInitRankConfig(&communicator_->handle, axis_.size, id, axis_.rank, &config),
+          "connecting", "its ranks");
     say_hello(device);
   }
-
-  ~NcclCollectives() override {
-    if (!aborted_) ncclCommDestroy(communicator_);
-  }
-  NcclCollectives(const NcclCollectives&) = delete;
-  NcclCollectives& operator=(const NcclCollectives&) = delete;
-  NcclCollectives(NcclCollectives&&) = delete;
-  NcclCollectives& operator=(NcclCollectives&&) = delete;
 
   [[nodiscard]] int axis_size() const override { return axis_.size; }
   [[nodiscard]] int axis_rank() const override { return axis_.rank; }
 
   void all_reduce_sum(at::Tensor& values, const std::string& what) override {
     check(ncclAllReduce(values.const_data_ptr(), values.mutable_data_ptr(), count_of(values),
-                        nccl_type(values.scalar_type()), ncclSum, communicator_, stream(values)),
+                        nccl_type(values.scalar_type()), ncclSum, communicator_->handle,
+                        stream(values)),
           "all-reducing", what);
   }
 
   void all_gather(at::Tensor& full, const at::Tensor& piece, const std::string& what) override {
     invariant(full.numel() == piece.numel() * axis_.size, "a gather of unequal pieces");
     check(ncclAllGather(piece.const_data_ptr(), full.mutable_data_ptr(), count_of(piece),
-                        nccl_type(piece.scalar_type()), communicator_, stream(full)),
+                        nccl_type(piece.scalar_type()), communicator_->handle, stream(full)),
           "all-gathering", what);
   }
 
   void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) override {
     invariant(full.numel() == piece.numel() * axis_.size, "a scatter of unequal pieces");
     check(ncclReduceScatter(full.const_data_ptr(), piece.mutable_data_ptr(), count_of(piece),
-                            nccl_type(piece.scalar_type()), ncclSum, communicator_, stream(full)),
+                            nccl_type(piece.scalar_type()), ncclSum, communicator_->handle,
+                            stream(full)),
           "reduce-scattering", what);
   }
 
+  at::Tensor allocate(std::int64_t numel, at::ScalarType type, at::Device device) override {
+    const auto held = std::make_shared<RegisteredMemory>(communicator_);
+    const std::size_t alignment = NCCL_WIN_REQUIRED_ALIGNMENT;
+    const std::size_t wanted = static_cast<std::size_t>(numel) * c10::elementSize(type);
+    const std::size_t bytes =
+        (std::max<std::size_t>(wanted, 1) + alignment - 1) / alignment * alignment;
+    const std::string what = human_bytes(static_cast<double>(bytes)) + " of device memory";
+    check(ncclMemAlloc(&held->memory, bytes), "allocating", what);
+    check(ncclCommWindowRegister(communicator_->handle, held->memory, bytes, &held->window,
+                                 NCCL_WIN_COLL_SYMMETRIC),
+          "registering", what);
+    at::Tensor out = at::from_blob(
+        held->memory, {numel}, [held](void*) {}, at::TensorOptions(device).dtype(type));
+    return out.zero_();
+  }
+
   void abort() override {
-    if (!aborted_.exchange(true)) ncclCommAbort(communicator_);
+    if (!communicator_->aborted.exchange(true)) ncclCommAbort(communicator_->handle);
   }
 
  private:
@@ -118,12 +170,11 @@ class NcclCollectives final : public Collectives {
     throw CommError(
         fmt::format("{} {} over the {} axis (rank {}, {} of {} on it): NCCL says {} ({})", doing,
                     what, axis_.name, axis_.global_rank, axis_.rank, axis_.size,
-                    ncclGetErrorString(result), ncclGetLastError(communicator_)));
+                    ncclGetErrorString(result), ncclGetLastError(communicator_->handle)));
   }
 
   Axis axis_;
-  ncclComm_t communicator_ = nullptr;
-  std::atomic<bool> aborted_ = false;
+  std::shared_ptr<Communicator> communicator_ = std::make_shared<Communicator>();
 };
 
 }  // namespace

@@ -77,7 +77,6 @@ void GradientReduction::prepare(std::size_t unit_idx) {
   Slot& slot = slot_for(unit_idx);
   slot.reduced.wait(lane_.device());
   unit.gradient() = slot.buffer.narrow(0, 0, padded_numel(unit.spec(), shards_.axis_size()));
-  unit.gradient().zero_();
 }
 
 void GradientReduction::complete(std::size_t unit_idx) {
@@ -89,6 +88,7 @@ void GradientReduction::complete(std::size_t unit_idx) {
   reduce(unit_idx, whole);
   if (!each_) return;
   sums_[unit_idx].add_(own_piece(unit_idx, whole));
+  whole.zero_();  // for the next unit that gets the slot
   slot_for(unit_idx).reduced.set(lane_.device());
 }
 

@@ -50,8 +50,8 @@ class GradientReduction {
 
  private:
   struct Slot {
-    at::Tensor buffer;
-    Mark reduced;  // in the lane
+    at::Tensor buffer;  // zeros, unless a unit is at work in it
+    Mark reduced;       // in the lane
   };
 
   void allocate_slots();

@@ -2,24 +2,29 @@
 
 #include <algorithm>
 
-#include <ATen/ops/zeros.h>
-
 #include "core/base/errors.h"
 
 namespace wam {
 
 WeightSlots::WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane)
     : units_(units), shards_(shards), lane_(lane), pieces_(units.size()) {
-  const auto options =
-      at::TensorOptions(lane.device()).dtype(units.front().placement().compute_type);
+  const auto type = units.front().placement().compute_type;
   std::int64_t longest = 0;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    titles_.push_back("the weights of " + units[i].spec().name);
-    if (units[i].spec().held_throughout) continue;
-    pieces_[i] = at::zeros({units[i].shard().piece}, options);
-    longest = std::max(longest, padded_numel(units[i].spec(), shards.axis_size()));
+  std::int64_t held = 0;
+  for (const Unit& unit : units) {
+    titles_.push_back("the weights of " + unit.spec().name);
+    if (unit.spec().held_throughout) continue;
+    held += unit.shard().piece;
+    longest = std::max(longest, padded_numel(unit.spec(), shards.axis_size()));
   }
-  for (Slot& slot : slots_) slot.buffer = at::zeros({longest}, options);
+  const at::Tensor all = shards.allocate(held, type, lane.device());
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i].spec().held_throughout) continue;
+    pieces_[i] = all.narrow(0, at, units[i].shard().piece);
+    at += units[i].shard().piece;
+  }
+  for (Slot& slot : slots_) slot.buffer = shards.allocate(longest, type, lane.device());
 }
 
 void WeightSlots::begin_pass() {

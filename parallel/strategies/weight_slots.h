@@ -47,7 +47,7 @@ class WeightSlots {
   std::vector<Unit>& units_;
   Collectives& shards_;
   Lane& lane_;
-  std::vector<at::Tensor> pieces_;   // undefined for units held throughout
+  std::vector<at::Tensor> pieces_;   // of one buffer; undefined for units held throughout
   std::vector<std::string> titles_;  // for messages, one a unit
   std::array<Slot, 2> slots_;
 };

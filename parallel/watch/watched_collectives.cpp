@@ -25,6 +25,9 @@ class WatchedCollectives final : public Collectives {
   void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) override {
     watched("reduce_scatter", what, full, [&] { inner_->reduce_scatter_sum(piece, full, what); });
   }
+  at::Tensor allocate(std::int64_t numel, at::ScalarType type, at::Device device) override {
+    return inner_->allocate(numel, type, device);
+  }
   void abort() override { inner_->abort(); }
 
  private:
