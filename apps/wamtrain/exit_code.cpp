@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include "parallel/watch/watch.h"
+
 namespace wam {
 namespace {
 
@@ -35,6 +37,7 @@ std::string machine_text(const std::exception& error) {
 }
 
 std::string text_of(const std::exception& error, int exit_code) {
+  if (is<RankFailed>(error)) return error.what();
   switch (exit_code) {
     case kExitMachine:
       return fmt::format("on {}: {}", host_name(), machine_text(error));
@@ -56,6 +59,7 @@ void print_error(const std::string& text) {
 
 int exit_code_for(const std::exception& error) {
   if (const auto* told = dynamic_cast<const ToldElsewhere*>(&error)) return told->exit_code();
+  if (const auto* failed = dynamic_cast<const RankFailed*>(&error)) return failed->exit_code();
   if (is<ConfigError>(error) || is<DataError>(error)) return kExitUser;
   if (is<DeviceError>(error) || is<CommError>(error)) return kExitMachine;
   if (is<InvariantError>(error)) return kExitBug;

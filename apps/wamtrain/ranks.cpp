@@ -156,9 +156,9 @@ int Ranks::run(const std::function<int()>& work) {
   } catch (const ToldElsewhere&) {
     throw;
   } catch (const CommError& error) {
-    throw several_->watch.explain(error.what());
+    several_->watch.explain(error.what());
   } catch (const c10::DistError& error) {
-    throw several_->watch.explain(error.what_without_backtrace());
+    several_->watch.explain(error.what_without_backtrace());
   } catch (const std::exception& error) {
     several_->watch.report_error(error.what(), exit_code_for(error));
     throw;

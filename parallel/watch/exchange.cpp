@@ -129,6 +129,8 @@ void Exchange::lead(const RankRecord& own) {
     if (auto verdict = judge_.judge(records, Clock::now())) {
       summary_.verdict = verdict->text;
       summary_.culprits = verdict->culprits;
+      summary_.error = verdict->error;
+      summary_.exit_code = verdict->exit_code;
       adopt(std::move(*verdict));
     }
   } else {
@@ -147,7 +149,12 @@ void Exchange::lead(const RankRecord& own) {
 }
 
 void Exchange::take(const Summary& summary) {
-  if (!summary.verdict.empty()) adopt({.text = summary.verdict, .culprits = summary.culprits});
+  if (!summary.verdict.empty()) {
+    adopt({.text = summary.verdict,
+           .culprits = summary.culprits,
+           .error = summary.error,
+           .exit_code = summary.exit_code});
+  }
   const std::lock_guard lock(mutex_);
   if (std::exchange(beat_of_rank_0_, summary.beat) != summary.beat) answered_ = Clock::now();
   if (summary.all_heard && !std::exchange(all_heard_, true)) changed_.notify_all();

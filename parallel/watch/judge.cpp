@@ -224,10 +224,13 @@ std::optional<Verdict> Judge::judge(const Records& records, TimePoint now) {
   listen(records, now);
   if (const auto ended = ranks_with(records, Failure::Kind::kOwn); !ended.empty()) {
     const RankRecord& first = at(records, ended.front());
-    std::string text = fmt::format("{} ended with an error at {}: {}", name_of_rank(first),
-                                   position(first.progress), first.failure->text);
+    std::string text =
+        fmt::format("{} ended with an error at {}", name_of_rank(first), position(first.progress));
     if (ended.size() > 1) text += fmt::format(" (and {} others)", ended.size() - 1);
-    return Verdict{.text = text, .culprits = ended};
+    return Verdict{.text = text,
+                   .culprits = ended,
+                   .error = first.failure->text,
+                   .exit_code = first.failure->exit_code};
   }
   if (const auto silent = silent_for(records, limits_.silence, now); !silent.empty()) {
     return death(records, silent, now);

@@ -21,6 +21,9 @@ struct Verdict {
   std::string text;           // without the end of a sentence
   std::vector<int> culprits;  // the ranks that it is about
   bool silent = false;        // these are dead, or as good as dead
+  // Where the first of them ended with an error of its own: what it says, and its exit code.
+  std::string error = {};
+  int exit_code = 0;
 };
 
 // Rank 0 judges what all ranks have written. Plain logic: no threads, no clock of its own.

@@ -83,7 +83,8 @@ RankRecord read_record(const json& j) {
   if (j.contains("failure")) {
     out.failure =
         Failure{.kind = j.at("own").get<bool>() ? Failure::Kind::kOwn : Failure::Kind::kCollective,
-                .text = j.at("failure").get<std::string>()};
+                .text = j.at("failure").get<std::string>(),
+                .exit_code = j.at("exit_code").get<int>()};
   }
   return out;
 }
@@ -92,6 +93,8 @@ Summary read_summary(const json& j) {
   Summary out{.beat = j.at("beat").get<std::uint64_t>(),
               .verdict = j.at("verdict").get<std::string>(),
               .culprits = j.at("culprits").get<std::vector<int>>(),
+              .error = j.at("error").get<std::string>(),
+              .exit_code = j.at("exit_code").get<int>(),
               .all_heard = j.at("all_heard").get<bool>(),
               .stop_reason = j.at("stop_reason").get<std::string>(),
               .stop_at = {}};
@@ -109,6 +112,7 @@ std::string to_text(const RankRecord& record) {
   if (record.failure) {
     out["failure"] = record.failure->text;
     out["own"] = record.failure->kind == Failure::Kind::kOwn;
+    out["exit_code"] = record.failure->exit_code;
   }
   if (!record.stop.wish.empty()) out["wish"] = record.stop.wish;
   if (record.stop.passed) out["passed"] = *record.stop.passed;
@@ -119,6 +123,8 @@ std::string to_text(const Summary& summary) {
   json out{{"beat", summary.beat},
            {"verdict", summary.verdict},
            {"culprits", summary.culprits},
+           {"error", summary.error},
+           {"exit_code", summary.exit_code},
            {"all_heard", summary.all_heard},
            {"stop_reason", summary.stop_reason}};
   if (summary.stop_at) out["stop_at"] = *summary.stop_at;

@@ -15,6 +15,7 @@ struct Failure {
   enum class Kind { kOwn, kCollective };  // kCollective: the cause may well lie with another rank
   Kind kind = Kind::kOwn;
   std::string text;
+  int exit_code = 0;  // kOwn: with which it ends
 
   bool operator==(const Failure&) const = default;
 };
@@ -45,6 +46,8 @@ struct Summary {
   std::uint64_t beat = 0;
   std::string verdict;        // empty: all is well
   std::vector<int> culprits;  // ranks that the verdict is about
+  std::string error = {};     // Verdict::error
+  int exit_code = 0;          // Verdict::exit_code
   bool all_heard = false;     // all ranks that can know the verdict do
   std::string stop_reason;    // not empty: a stop is being agreed on
   std::optional<std::int64_t> stop_at;

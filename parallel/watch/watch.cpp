@@ -102,42 +102,51 @@ ProgressState Watch::state() const {
 }
 
 std::string Watch::message(const Verdict& verdict) const {
+  const std::string what = fmt::format("rank {} of {} leaves at {}: {}", env_.global_rank,
+                                       env_.world_size, position(state()), verdict.text);
+  if (verdict.exit_code != 0) {
+    return fmt::format("{}. Fix: the output of rank {} has the error.", what,
+                       verdict.culprits.front());
+  }
   return fmt::format(
-      "rank {} of {} leaves at {}: {}. Fix: look for the first error in the output of {}; the same "
-      "command goes on from the last checkpoint.",
-      env_.global_rank, env_.world_size, position(state()), verdict.text,
-      describe_ranks(verdict.culprits));
+      "{}. Fix: look for the first error in the output of {}; the same command goes on from the "
+      "last checkpoint.",
+      what, describe_ranks(verdict.culprits));
 }
 
-CommError Watch::explain(const std::string& error) {
+void Watch::throw_verdict(const Verdict& verdict) const {
+  if (verdict.exit_code != 0) throw RankFailed(message(verdict), verdict.exit_code);
+  throw CommError(message(verdict));
+}
+
+void Watch::explain(const std::string& error) {
   exchange_->report({.kind = Failure::Kind::kCollective, .text = error});
   // Until rank 0 has read it, has made up its mind, and the verdict is here.
   const auto verdict = exchange_->wait_for_verdict(8 * tick_ + kHearing);
-  if (verdict) return CommError(message(*verdict));
-  return CommError(fmt::format("rank {} of {} leaves at {}: {}", env_.global_rank, env_.world_size,
-                               position(state()), error));
+  if (verdict) throw_verdict(*verdict);
+  throw CommError(fmt::format("rank {} of {} leaves at {}: {}", env_.global_rank, env_.world_size,
+                              position(state()), error));
 }
 
 void Watch::report_error(const std::string& text, int exit_code) {
-  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
-    throw CommError(message(*verdict));
-  }
+  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) throw_verdict(*verdict);
   own_error_ = text;
   own_exit_code_ = exit_code;
-  exchange_->report({.kind = Failure::Kind::kOwn, .text = text});
-  if (exchange_->wait_for_verdict(kHearing)) exchange_->wait_until_heard(kHearing);
+  exchange_->report({.kind = Failure::Kind::kOwn, .text = text, .exit_code = exit_code});
+  const auto verdict = exchange_->wait_for_verdict(kHearing);
+  if (!verdict) return;
+  exchange_->wait_until_heard(kHearing);
+  if (verdict->error == text && verdict->culprits.front() != env_.global_rank) {
+    throw_verdict(*verdict);
+  }
 }
 
 void Watch::leave() {
   exchange_->leave();
   while (!exchange_->wait_until_done(kLook)) {
-    if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
-      throw CommError(message(*verdict));
-    }
+    if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) throw_verdict(*verdict);
   }
-  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) {
-    throw CommError(message(*verdict));
-  }
+  if (const auto verdict = exchange_->wait_for_verdict(milliseconds{0})) throw_verdict(*verdict);
 }
 
 void Watch::look_after() {
@@ -162,7 +171,7 @@ void Watch::end_run(const Verdict& verdict) {
   if (exchange_->wait_until_stopping(options_.grace)) return;
   const int own = own_exit_code_;
   options_.last_words(own != 0 ? own_error_ : text);
-  _exit(own != 0 ? own : kExitMachine);
+  _exit(own != 0 ? own : verdict.exit_code != 0 ? verdict.exit_code : kExitMachine);
 }
 
 }  // namespace wam

@@ -22,6 +22,17 @@ namespace wam {
 class Exchange;
 struct Verdict;
 
+// Another rank ended with an error of its own, which its output has in full.
+class RankFailed : public CommError {
+ public:
+  RankFailed(const std::string& what, int exit_code) : CommError(what), exit_code_(exit_code) {}
+  // Of that rank, and so of this one.
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
 struct WatchOptions {
   std::chrono::milliseconds limit = std::chrono::minutes(10);  // run.timeout_s
   // How many collectives the device has completed, from a counter that it writes into host memory;
@@ -47,8 +58,8 @@ struct WatchOptions {
 //   - has reported an error of its own;
 //   - is rank 0, and its store is gone.
 // Then collectives are aborted on every rank, and the main thread, whose collective fails or whose
-// wait ends, leaves with what `explain` returns. If it has not left within `grace`, this process
-// writes its last words and ends: with 3, or with its own code where the error was its own.
+// wait ends, leaves with what `explain` throws. If it has not left within `grace`, this process
+// writes its last words and ends: with 3, or with the code of the rank whose error it was.
 //
 // Use, for several ranks (with one there is no watch, and LocalStop instead of `stop`):
 //
@@ -61,7 +72,7 @@ struct WatchOptions {
 //     watch.leave();                      // after the last checkpoint
 //     gathering.leave();
 //   } catch (const CommError& error) {
-//     throw watch.explain(error.what());
+//     watch.explain(error.what());
 //   } catch (const std::exception& error) {
 //     watch.report_error(error.what(), its_exit_code);
 //     throw;
@@ -93,20 +104,24 @@ class Watch {
   [[nodiscard]] StopAgreement& stop();
 
   // What really happened, after a collective failed on this rank: another rank may have died. Waits
-  // for a verdict, at most a few ticks more than it takes to notice a death.
-  CommError explain(const std::string& error);
+  // for a verdict, at most a few ticks more than it takes to notice a death. Throws CommError, or
+  // RankFailed when it was an error of another rank.
+  [[noreturn]] void explain(const std::string& error);
 
-  // Tells the others why this rank ends; they leave with that. Waits until they know, a few seconds
-  // at most. Errors: CommError instead, when there is a verdict already: `text` is what came of it.
+  // Tells the others that this rank ends; they leave with RankFailed. Waits until they know, a few
+  // seconds at most. Errors: CommError or RankFailed instead, when there is a verdict already
+  // (`text` is what came of it), or when another rank ends with the same text.
   void report_error(const std::string& text, int exit_code);
 
-  // Orderly end; rank 0 returns when all others have called it. Errors: CommError with the verdict.
+  // Orderly end; rank 0 returns when all others have called it. Errors: CommError or RankFailed
+  // with the verdict.
   void leave();
 
  private:
   void look_after();
   void end_run(const Verdict& verdict);
   [[nodiscard]] std::string message(const Verdict& verdict) const;
+  [[noreturn]] void throw_verdict(const Verdict& verdict) const;
   [[nodiscard]] ProgressState state() const;
 
   const LaunchEnv env_;

@@ -63,6 +63,12 @@ int RankProcess::wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+bool RankProcess::has_ended() const {
+  siginfo_t info{};
+  const int options = WEXITED | WNOHANG | WNOWAIT;
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &info, options) == 0 && info.si_pid == pid_;
+}
+
 void RankProcess::signal(int number) const {
   if (pid_ <= 0) throw std::logic_error("a signal to a process that has been waited for");
   ::kill(pid_, number);

@@ -26,6 +26,8 @@ class RankProcess {
 
   // Its exit code; -signal when it was killed.
   int wait();
+  // Before `wait`: nothing is left of it but its exit code.
+  [[nodiscard]] bool has_ended() const;
   // Before `wait`.
   void signal(int number) const;
   // Has stopped by SIGSTOP.

@@ -133,7 +133,7 @@ class Run {
       watch_.leave();
       gathering_.leave();
     } catch (const wam::CommError& error) {
-      throw watch_.explain(error.what());
+      watch_.explain(error.what());
     } catch (const std::exception& error) {
       watch_.report_error(error.what(), 2);
       throw;
@@ -214,6 +214,9 @@ int run(int argc, char** argv, const wam::StopSignal& signal) {
     const wam::LaunchEnv env = wam::read_launch_env(wam::process_environment());
     Run(settings, env, signal).train();
     return 0;
+  } catch (const wam::RankFailed& error) {
+    print_error(error.what());
+    return error.exit_code();
   } catch (const wam::CommError& error) {
     print_error(error.what());
     return 3;

@@ -14,43 +14,11 @@
 #include "core/random/counter.h"
 #include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
+#include "test/unit/models/wam/pooled_encoders.h"
 #include "test/unit/models/wam/random_dit.h"
 
 namespace wam::test {
 namespace {
-
-// Pooled pictures: of the right shapes, and dependent on every frame.
-class PooledEncoders final : public FrozenEncoders {
- public:
-  explicit PooledEncoders(WamConfig config) : config_(std::move(config)) {}
-
-  at::Tensor encode_video(const at::Tensor& video_BCTHW) override {
-    ++videos;
-    seen = video_BCTHW;
-    const at::Tensor rest = video_BCTHW.narrow(2, 1, video_BCTHW.size(2) - 1)
-                                .unflatten(2, {-1, 4})
-                                .mean(at::IntArrayRef{3});
-    const at::Tensor frames = at::cat({video_BCTHW.narrow(2, 0, 1), rest}, 2);
-    const at::Tensor pooled =
-        at::avg_pool2d(frames.transpose(1, 2).flatten(0, 1), config_.vae_stride)
-            .unflatten(0, {video_BCTHW.size(0), -1})
-            .transpose(1, 2);
-    return pooled.repeat({1, (config_.latent_channels + 2) / 3, 1, 1, 1})
-        .narrow(1, 0, config_.latent_channels);
-  }
-  at::Tensor clip_features(const at::Tensor& first_frame_BCHW) override {
-    return first_frame_BCHW.mean(at::IntArrayRef{1, 2, 3})
-        .view({-1, 1, 1})
-        .expand({-1, config_.clip_tokens, config_.clip_width})
-        .contiguous();
-  }
-
-  int videos = 0;
-  at::Tensor seen;
-
- private:
-  WamConfig config_;
-};
 
 Batch batch_of(const WamConfig& c,
                const std::vector<std::uint64_t>& ordinals,

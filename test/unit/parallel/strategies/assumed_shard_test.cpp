@@ -15,11 +15,12 @@ namespace {
 
 // Embeddings, two blocks of which the second is shorter, a head; one tensor frozen.
 std::vector<wam::UnitSpec> make_specs() {
-  std::vector<wam::UnitSpec> specs{make_unit("embeddings", {{.name = "e", .shape = {100}}}),
-          make_unit("blocks.0", {{.name = "w0", .shape = {20, 20}},
-                                 {.name = "f0", .shape = {70}, .trainable = false}}),
-          make_unit("blocks.1", {{.name = "w1", .shape = {10, 10}}}),
-          make_unit("head", {{.name = "h", .shape = {64}}})};
+  std::vector<wam::UnitSpec> specs{
+      make_unit("embeddings", {{.name = "e", .shape = {100}}}),
+      make_unit("blocks.0", {{.name = "w0", .shape = {20, 20}},
+                             {.name = "f0", .shape = {70}, .trainable = false}}),
+      make_unit("blocks.1", {{.name = "w1", .shape = {10, 10}}}),
+      make_unit("head", {{.name = "h", .shape = {64}}})};
   specs.front().held_throughout = true;
   specs.back().held_throughout = true;
   return specs;

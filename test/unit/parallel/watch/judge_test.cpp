@@ -224,14 +224,16 @@ TEST_CASE("Judge: the error of a rank comes before all that follows from it") {
   Ranks ranks;
   ranks.records[1].failure =
       Failure{.kind = Failure::Kind::kCollective, .text = "connection closed"};
-  ranks.records[2].failure = Failure{.kind = Failure::Kind::kOwn, .text = "no such file"};
+  ranks.records[2].failure =
+      Failure{.kind = Failure::Kind::kOwn, .text = "no such file", .exit_code = 2};
   ranks.records[3].still_s = 1000;
 
   const auto verdict = ranks.after(seconds(1));
 
   REQUIRE(verdict);
-  CHECK(verdict->text ==
-        "rank 2 (b) ended with an error at step 120, forward and backward: no such file");
+  CHECK(verdict->text == "rank 2 (b) ended with an error at step 120, forward and backward");
+  CHECK(verdict->error == "no such file");
+  CHECK(verdict->exit_code == 2);
   CHECK(verdict->culprits == std::vector{2});
 }
 

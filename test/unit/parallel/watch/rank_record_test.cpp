@@ -25,7 +25,8 @@ RankRecord full_record() {
                         .replayed = true},
       .mark = {.step = 120, .issued = 4600, .signature = ~0ULL}};
   record.still_s = 31.5;
-  record.failure = Failure{.kind = Failure::Kind::kCollective, .text = "closed: \"\n\xff"};
+  record.failure =
+      Failure{.kind = Failure::Kind::kCollective, .text = "closed: \"\n\xff", .exit_code = 4};
   record.stop = {.wish = "SIGTERM received", .passed = 7};
   record.heard = true;
   return record;
@@ -50,6 +51,7 @@ TEST_CASE("RankRecord: comes back as it was written") {
   CHECK(back.failure->kind == Failure::Kind::kCollective);
   // What is no UTF-8 is replaced.
   CHECK(back.failure->text == "closed: \"\n\xef\xbf\xbd");
+  CHECK(back.failure->exit_code == 4);
   CHECK(back.stop == record.stop);
   CHECK(back.heard);
   CHECK_FALSE(back.left);
@@ -68,6 +70,8 @@ TEST_CASE("Summary: comes back as it was written") {
   const Summary summary{.beat = 4,
                         .verdict = "rank 2 (b) is gone",
                         .culprits = {2, 5},
+                        .error = "no such file",
+                        .exit_code = 2,
                         .all_heard = true,
                         .stop_reason = "SIGTERM received by rank 1 (a)",
                         .stop_at = 12};
@@ -77,6 +81,8 @@ TEST_CASE("Summary: comes back as it was written") {
   CHECK(back.beat == 4);
   CHECK(back.verdict == summary.verdict);
   CHECK(back.culprits == summary.culprits);
+  CHECK(back.error == summary.error);
+  CHECK(back.exit_code == 2);
   CHECK(back.all_heard);
   CHECK(back.stop_reason == summary.stop_reason);
   CHECK(back.stop_at == 12);
