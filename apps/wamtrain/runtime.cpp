@@ -51,7 +51,8 @@ class Run {
         log_(log),
         layout_(layout_of(
             recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
-        device_(resolve_device(recipe, ranks.env().local_rank)) {}
+        device_(resolve_device(recipe, ranks.env().local_rank)),
+        clock_(device_) {}
 
   // `attempts`: the first rank's; null on the others.
   int train(AttemptRecord* attempts) {
@@ -115,7 +116,7 @@ class Run {
     const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
     prepare_texts(placement);
     encoders_ = load_encoders(recipe_, placement, log_);
-    model_ = make_model(recipe_, device_, *encoders_, ranks_.graph_observer());
+    model_ = make_model(recipe_, device_, *encoders_, clock_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
     const Plan plan = plan_memory(recipe_, layout_);
@@ -240,6 +241,7 @@ class Run {
                           .metrics = metrics_.get(),
                           .log = log_,
                           .stop = ranks_.stop(),
+                          .clock = clock_,
                           .observer = ranks_.observer(),
                           .validator = validator_ ? &*validator_ : nullptr,
                           .save = [this](std::int64_t step) { save(step); },
@@ -273,6 +275,7 @@ class Run {
   Log& log_;
   Layout layout_;
   at::Device device_;
+  StepClock clock_;
   RunInputs inputs_;
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;

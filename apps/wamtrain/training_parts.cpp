@@ -1,13 +1,38 @@
 #include "apps/wamtrain/training_parts.h"
 
+#include <string>
+
 #include "apps/wamtrain/run_device.h"
+#include "core/base/names.h"
 #include "parallel/strategies/sharded_units.h"
 
 namespace wam {
+namespace {
+
+std::string communication_advice(const ResolvedRecipe& recipe) {
+  const ParallelSection& parallel = recipe.options.parallel;
+  std::vector<std::string> settings;
+  if (parallel.reduce == ReduceTime::kEach) settings.emplace_back("parallel.reduce: last");
+  if (parallel.reduce_dtype == ReduceType::kFp32) {
+    settings.emplace_back("parallel.reduce_dtype: bf16");
+  }
+  if (parallel.strategy == ShardingStrategy::kFullShard) {
+    settings.emplace_back("parallel.strategy: hybrid_shard");
+  }
+  settings.emplace_back("a larger train.micro_batch or train.global_batch");
+  return join(settings);
+}
+
+std::string data_advice(const ResolvedRecipe& recipe) {
+  return fmt::format("data.workers above {}", recipe.data.workers);
+}
+
+}  // namespace
 
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
                                      FrozenEncoders& encoders,
+                                     StepClock& clock,
                                      GraphObserver* observer) {
   return std::make_unique<WamModel>(
       WamModel::Options{.config = recipe.model.config,
@@ -16,6 +41,7 @@ std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                         .recompute = recipe.options.memory.plan(),
                         .graphs = uses_graphs(recipe, device),
                         .graph_observer = observer,
+                        .clock = &clock,
                         .deterministic = recipe.options.precision.deterministic},
       encoders);
 }
@@ -85,6 +111,7 @@ LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device) {
   options.seed = recipe.options.run.seed;
   options.run_folder = recipe.options.run.dir;
   options.schedule = recipe.train.make_schedule();
+  options.advice = {.communication = communication_advice(recipe), .data = data_advice(recipe)};
   return options;
 }
 

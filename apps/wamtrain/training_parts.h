@@ -22,10 +22,12 @@
 
 namespace wam {
 
-// `encoders` must outlive the model, and so must `observer` of its graphs, which may be null.
+// `encoders` and `clock` must outlive the model, and so must `observer` of its graphs, which may be
+// null.
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
                                      FrozenEncoders& encoders,
+                                     StepClock& clock,
                                      GraphObserver* observer = nullptr);
 // `layout` and `axes` of the recipe's strategy on the ranks of this run.
 std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,

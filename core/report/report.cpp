@@ -199,7 +199,7 @@ std::string validation_section(const RunData& run) {
   return section("Validation", body + "<br>" + error_table(rows.back()));
 }
 
-// Seconds of each kind in a row of steps and before each of them.
+// Seconds of each kind in a row of steps.
 struct TimeSpent {
   double compute = 0;
   double data = 0;
@@ -211,9 +211,11 @@ struct TimeSpent {
     const double saved = std::isfinite(row.checkpoint_s) ? row.checkpoint_s : 0;
     data += waited;
     checkpoint += saved;
-    compute += std::max(0.0, row.step_s - waited);
+    compute += std::max(0.0, row.step_s - waited - saved);
   }
   [[nodiscard]] double total() const { return compute + data + checkpoint; }
+  // Asking whether one is written takes microseconds.
+  [[nodiscard]] bool shows_checkpoints() const { return checkpoint >= 5e-4 * total(); }
 };
 
 Chart time_chart(const std::vector<StepRow>& steps) {
@@ -229,7 +231,7 @@ Chart time_chart(const std::vector<StepRow>& steps) {
     const std::size_t last = (b + 1) * steps.size() / count;
     for (std::size_t k = b * steps.size() / count; k < last; ++k) spent.add(steps[k]);
     if (spent.total() <= 0) continue;
-    any_checkpoint = any_checkpoint || spent.checkpoint > 0;
+    any_checkpoint = any_checkpoint || spent.shows_checkpoints();
     const double values[] = {spent.compute, spent.data, spent.checkpoint};
     for (std::size_t s = 0; s < out.series.size(); ++s) {
       out.series[s].x.push_back(static_cast<double>(steps[last - 1].step));
@@ -244,10 +246,9 @@ std::string time_sentence(const std::vector<StepRow>& steps) {
   TimeSpent spent;
   for (const StepRow& row : steps) spent.add(row);
   if (spent.total() <= 0) return {};
-  const bool checkpoints = spent.checkpoint > 0;
-  std::string out = fmt::format(
-      "<p>Of {} in steps{}, {:.1f} % went into waiting for data", human_seconds(spent.total()),
-      checkpoints ? " and between them" : "", 100 * spent.data / spent.total());
+  const bool checkpoints = spent.shows_checkpoints();
+  std::string out = fmt::format("<p>Of {} in steps, {:.1f} % went into waiting for data",
+                                human_seconds(spent.total()), 100 * spent.data / spent.total());
   if (checkpoints) {
     out += fmt::format(" and {:.1f} % into checkpoints", 100 * spent.checkpoint / spent.total());
   }

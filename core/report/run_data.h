@@ -21,7 +21,7 @@ struct StepRow {
   double learning_rate = 0;
   double step_s = 0;
   double data_wait_s = 0;
-  double checkpoint_s = 0;  // waited for checkpoints since the row before; not part of step_s
+  double checkpoint_s = 0;
   double samples_per_s = 0;
   double samples_seen = 0;
   double peak_memory_bytes = 0;

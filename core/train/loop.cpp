@@ -1,7 +1,5 @@
 #include "core/train/loop.h"
 
-#include <chrono>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,37 +16,14 @@
 namespace wam {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-constexpr std::chrono::milliseconds kNotedWait{1};
-
-// Samples per second over the last steps, without validation and checkpoints.
-class Rate {
- public:
-  void add(double seconds) {
-    recent_.push_back(seconds);
-    if (recent_.size() > kWindow) recent_.pop_front();
-  }
-  [[nodiscard]] double step_s() const {
-    double sum = 0;
-    for (const double s : recent_) sum += s;
-    return recent_.empty() ? 0.0 : sum / static_cast<double>(recent_.size());
-  }
-
- private:
-  static constexpr std::size_t kWindow = 20;
-  std::deque<double> recent_;
-};
-
 class Loop {
  public:
-  Loop(const LoopParts& parts, const LoopOptions& options) : parts_(parts), options_(options) {}
+  Loop(const LoopParts& parts, const LoopOptions& options)
+      : parts_(parts), options_(options), recent_(options.advice) {}
 
   LoopEnd run(std::int64_t first_step) {
+    parts_.sharding.take_waits();  // those of a rehearsal
+    parts_.clock.start();
     for (std::int64_t step = first_step; step < options_.steps; ++step) {
       if (parts_.stop.agreed()) return stop(step, first_step);
       PendingStep submitted = submit(step);
@@ -87,32 +62,38 @@ class Loop {
   PendingStep train_step(std::int64_t step) {
     StepMetrics known;
     known.step = step + 1;
-    const at::Tensor losses = micro_steps(known);
+    const at::Tensor losses = micro_steps(known.step);
     enter(Phase::kUpdate, step + 1);
     known.learning_rate = options_.schedule.rate(step);
-    before_update();
+    parts_.clock.enter(Activity::kCheckpoint);
+    parts_.before_update();
+    parts_.clock.enter(Activity::kUpdate);
     const UpdateResult update = parts_.optimizer.step(known.learning_rate);
     known.samples_seen = parts_.source.samples_consumed();
     known.epoch =
         static_cast<double>(known.samples_seen) / static_cast<double>(parts_.source.epoch_size());
-    known.checkpoint_s = std::exchange(checkpoint_s_, 0.0);
     known.peak_memory_bytes = peak_memory_bytes(parts_.sharding.units().front().placement().device);
-    return {std::move(known), std::exchange(batch_ids_, {}), options_.global_batch, losses, update};
+    StepSpan span = parts_.clock.end_step();
+    return {std::move(known),
+            std::exchange(batch_ids_, {}),
+            options_.global_batch,
+            {.losses = losses, .update = update, .wait_s = parts_.sharding.take_waits()},
+            std::move(span)};
   }
 
   // Forward and backward of one global batch; (3) sums of losses over this rank's samples.
-  at::Tensor micro_steps(StepMetrics& metrics) {
+  at::Tensor micro_steps(std::int64_t step) {
     parts_.sharding.begin_step();
     const double weight = 1.0 / static_cast<double>(options_.global_batch);
     const std::int64_t count = parts_.source.micro_steps();
     at::Tensor sums;
     batch_ids_.clear();
     for (std::int64_t m = 0; m < count; ++m) {
-      enter(Phase::kDataWait, metrics.step, m + 1);
-      const auto wait = Clock::now();
+      enter(Phase::kDataWait, step, m + 1);
+      parts_.clock.enter(Activity::kDataWait);
       const Batch batch = parts_.source.next();
-      metrics.data_wait_s += seconds_since(wait);
-      enter(Phase::kForwardBackward, metrics.step, m + 1);
+      enter(Phase::kForwardBackward, step, m + 1);
+      parts_.clock.enter(Activity::kForwardBackward);
       batch_ids_.insert(batch_ids_.end(), batch.id.begin(), batch.id.end());
       parts_.sharding.begin_micro_step(m + 1 == count);
       const Losses part = parts_.model.train(batch, parts_.sharding, options_.seed, weight);
@@ -121,6 +102,7 @@ class Loop {
               .to(at::kDouble);
       sums = sums.defined() ? sums + row : row;
     }
+    parts_.clock.enter(Activity::kOther);
     parts_.sharding.sum_over_ranks(sums);
     return sums;
   }
@@ -132,13 +114,11 @@ class Loop {
     const PendingStep step = *std::exchange(pending_, std::nullopt);
     StepMetrics metrics = step.metrics(parts_.sharding.units());
     parts_.stop.check();
-    const auto now = Clock::now();
-    metrics.step_s =
-        std::chrono::duration<double>(now - std::exchange(last_complete_, now)).count();
-    rate_.add(metrics.step_s);
-    metrics.samples_per_s = static_cast<double>(options_.global_batch) / rate_.step_s();
+    recent_.add(metrics.times);
+    metrics.samples_per_s = static_cast<double>(options_.global_batch) / recent_.step_s();
     if (parts_.metrics != nullptr) parts_.metrics->write(metrics);
     show(metrics);
+    for (const std::string& line : recent_.new_advice()) parts_.log.info(line);
     guard(metrics, step);
   }
 
@@ -165,12 +145,12 @@ class Loop {
   void show(const StepMetrics& m) {
     const bool due = is_due(options_.log_every, m.step) || m.step == options_.steps;
     if (!due && !parts_.log.is_terminal()) return;
-    const double left = rate_.step_s() * static_cast<double>(options_.steps - m.step);
+    const double left = recent_.step_s() * static_cast<double>(options_.steps - m.step);
     parts_.log.progress(fmt::format(
         "step {}/{}  loss {:.4f} (video {:.4f}, action {:.4f})  norm {:.3g}  lr {:.3g}  "
-        "{:.3g} samples/s  {} left",
+        "{:.3g} samples/s{}  {} left",
         m.step, options_.steps, m.loss, m.video_loss, m.action_loss, m.grad_norm, m.learning_rate,
-        m.samples_per_s, human_seconds(left)));
+        m.samples_per_s, recent_.waits_text(), human_seconds(left)));
   }
 
   void validate(std::int64_t step) {
@@ -179,6 +159,7 @@ class Loop {
     last_validated_ = step;
     read_pending();
     enter(Phase::kValidation, step);
+    parts_.clock.enter(Activity::kPause);
     const ValidationMetrics m =
         parts_.validator->run(parts_.model, parts_.sharding, step, options_.run_folder);
     if (parts_.metrics != nullptr) parts_.metrics->write(m);
@@ -191,7 +172,8 @@ class Loop {
                           *m.shuffled_error / m.mean_action_error);
     }
     parts_.log.info(line + fmt::format("; {} windows in {}", m.windows, human_seconds(m.seconds)));
-    last_complete_ = Clock::now();
+    parts_.sharding.take_waits();
+    parts_.clock.enter(Activity::kOther);
   }
 
   void save(std::int64_t step) {
@@ -199,19 +181,9 @@ class Loop {
     last_saved_ = step;
     read_pending();
     enter(Phase::kCheckpoint, step);
-    const auto start = Clock::now();
+    parts_.clock.enter(Activity::kCheckpoint);
     parts_.save(step);
-    last_complete_ = Clock::now();
-    checkpoint_s_ += std::chrono::duration<double>(last_complete_ - start).count();
-  }
-
-  void before_update() {
-    const auto start = Clock::now();
-    parts_.before_update();
-    const auto waited = Clock::now() - start;
-    if (waited < kNotedWait) return;  // asking costs microseconds
-    checkpoint_s_ += std::chrono::duration<double>(waited).count();
-    last_complete_ += waited;
+    parts_.clock.enter(Activity::kOther);
   }
 
   // Every rank finds the same, since all of them save or none does.
@@ -251,13 +223,10 @@ class Loop {
 
   const LoopParts& parts_;
   const LoopOptions& options_;
-  Rate rate_;
+  RecentSteps recent_;
   std::vector<SampleId> batch_ids_;
   std::optional<PendingStep> pending_;
-  // Of the step before, or when training went on after a pause.
-  Clock::time_point last_complete_ = Clock::now();
   std::int64_t nonfinite_in_a_row_ = 0;
-  double checkpoint_s_ = 0;  // since the last line of metrics
   std::int64_t last_saved_ = -1;
   std::int64_t last_validated_ = -1;
 };

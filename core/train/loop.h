@@ -11,7 +11,9 @@
 #include "core/train/model.h"
 #include "core/train/optimizer.h"
 #include "core/train/phase.h"
+#include "core/train/recent_steps.h"
 #include "core/train/schedule.h"
+#include "core/train/step_clock.h"
 #include "core/train/stop_agreement.h"
 #include "core/train/validation.h"
 
@@ -35,6 +37,7 @@ struct LoopOptions {
   std::uint64_t seed = 0;
   std::filesystem::path run_folder;  // of validations; empty: another rank writes them
   Schedule schedule;
+  WaitAdvice advice;
 };
 
 // What the loop works with; all of it outlives the loop.
@@ -46,6 +49,7 @@ struct LoopParts {
   MetricsFile* metrics;  // null: another rank writes them
   Log& log;
   StopAgreement& stop;
+  StepClock& clock;                             // of the sharding's device
   PhaseObserver* observer;                      // may be null
   const Validator* validator;                   // may be null
   std::function<void(std::int64_t step)> save;  // starts a checkpoint after `step` steps

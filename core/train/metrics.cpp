@@ -44,14 +44,20 @@ void MetricsFile::write(const StepMetrics& m) {
                {"action_loss", number(m.action_loss)},
                {"grad_norm", number(m.grad_norm)},
                {"learning_rate", number(m.learning_rate)},
-               {"step_s", number(m.step_s)},
-               {"data_wait_s", number(m.data_wait_s)},
+               {"step_s", number(m.times.step_s)},
+               {"forward_backward_s", number(m.times.forward_backward_s)},
+               {"encode_s", number(m.times.encode_s)},
+               {"update_s", number(m.times.update_s)},
+               {"exposed_gather_s", number(m.times.exposed_gather_s)},
+               {"exposed_reduce_s", number(m.times.exposed_reduce_s)},
+               {"data_wait_s", number(m.times.data_wait_s)},
+               {"checkpoint_s", number(m.times.checkpoint_s)},
+               {"other_s", number(m.times.other_s)},
                {"samples_per_s", number(m.samples_per_s)},
                {"peak_memory_bytes", m.peak_memory_bytes},
                {"samples_seen", m.samples_seen},
                {"largest_unit", m.largest_unit},
                {"largest_unit_norm", number(m.largest_unit_norm)}};
-  if (m.checkpoint_s > 0) json["checkpoint_s"] = number(m.checkpoint_s);
   if (m.skipped) {
     json["skipped"] = true;
     json["samples"] = m.samples;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/train/step_times.h"
+
 namespace wam {
 
 // One line of metrics.jsonl for a training step. Losses are means over the global batch.
@@ -18,12 +20,10 @@ struct StepMetrics {
   double action_loss = 0;
   double grad_norm = 0;
   double learning_rate = 0;
-  double step_s = 0;       // wall time since the step before was complete; without pauses between
-  double data_wait_s = 0;  // of the host for the loader; a GPU may have been at work meanwhile
-  double samples_per_s = 0;
+  StepTimes times;
+  double samples_per_s = 0;  // over the last steps, without checkpoints
   std::uint64_t samples_seen = 0;
   std::int64_t peak_memory_bytes = 0;
-  double checkpoint_s = 0;   // the host waited for a checkpoint since the line before
   std::string largest_unit;  // with the largest gradient norm, and that norm
   double largest_unit_norm = 0;
   bool skipped = false;              // the update was not applied: the norm was not finite

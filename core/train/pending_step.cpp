@@ -12,11 +12,19 @@ namespace wam {
 namespace {
 
 // What numbers_ holds, in this order; then the units and the tensors.
-enum Number : std::size_t { kLoss, kVideoLoss, kActionLoss, kGradNorm, kSkipped, kUnits };
+enum Number : std::size_t {
+  kLoss,
+  kVideoLoss,
+  kActionLoss,
+  kGradNorm,
+  kSkipped,
+  kWaits,
+  kUnits = kWaits + kNumWaitCauses
+};
 
-at::Tensor in_a_row(const at::Tensor& losses, const UpdateResult& update) {
-  return at::cat({losses, update.grad_norm.reshape({1}), update.skipped.reshape({1}),
-                  update.unit_square_sums, update.tensor_square_sums});
+at::Tensor in_a_row(const PendingStep::Numbers& n) {
+  return at::cat({n.losses, n.update.grad_norm.reshape({1}), n.update.skipped.reshape({1}),
+                  n.wait_s, n.update.unit_square_sums, n.update.tensor_square_sums});
 }
 
 }  // namespace
@@ -24,13 +32,14 @@ at::Tensor in_a_row(const at::Tensor& losses, const UpdateResult& update) {
 PendingStep::PendingStep(StepMetrics known,
                          std::vector<SampleId> samples,
                          std::int64_t global_batch,
-                         const at::Tensor& losses,
-                         const UpdateResult& update)
+                         const Numbers& numbers,
+                         StepSpan span)
     : known_(std::move(known)),
       samples_(std::move(samples)),
       global_batch_(global_batch),
-      num_tensors_(update.tensor_square_sums.numel()),
-      numbers_(in_a_row(losses, update)) {}
+      num_tensors_(numbers.update.tensor_square_sums.numel()),
+      span_(std::move(span)),
+      numbers_(in_a_row(numbers)) {}
 
 StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
   const auto* values = numbers_.get().const_data_ptr<double>();
@@ -41,6 +50,7 @@ StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
   metrics.action_loss = values[kActionLoss] / samples;
   metrics.grad_norm = values[kGradNorm];
   metrics.skipped = values[kSkipped] != 0;
+  metrics.times = span_.times(values + kWaits);
   const auto* first = values + kUnits;
   // What is no number counts as more than any.
   const auto* largest = std::max_element(first, first + units.size(), [](double a, double b) {

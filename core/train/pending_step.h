@@ -9,6 +9,7 @@
 #include "core/train/dataset.h"
 #include "core/train/metrics.h"
 #include "core/train/optimizer.h"
+#include "core/train/step_clock.h"
 #include "core/train/unit.h"
 
 namespace wam {
@@ -16,15 +17,20 @@ namespace wam {
 // A step that has been submitted; its numbers are on their way from the device.
 class PendingStep {
  public:
-  // `known`: what the host knows already. `losses` (3) float64: sums over the `global_batch`
-  // samples of loss, video loss and action loss. Does not wait.
+  // What the device has of it.
+  struct Numbers {
+    at::Tensor losses;  // (3) float64: sums over the global batch of loss, video and action loss
+    UpdateResult update;
+    at::Tensor wait_s;  // Sharding::take_waits
+  };
+  // `known`: what the host knows already. Does not wait.
   PendingStep(StepMetrics known,
               std::vector<SampleId> samples,
               std::int64_t global_batch,
-              const at::Tensor& losses,
-              const UpdateResult& update);
+              const Numbers& numbers,
+              StepSpan span);
 
-  // Waits until the step is complete. Without the times, which are the loop's to take.
+  // Waits until the step is complete. Without samples_per_s, which is the loop's to know.
   [[nodiscard]] StepMetrics metrics(const std::vector<Unit>& units) const;
   // (num_tensors) float64 on the host: UpdateResult::tensor_square_sums. Waits too.
   [[nodiscard]] at::Tensor tensor_square_sums() const;
@@ -34,6 +40,7 @@ class PendingStep {
   std::vector<SampleId> samples_;
   std::int64_t global_batch_;
   std::int64_t num_tensors_;
+  StepSpan span_;
   LateRead numbers_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/train/step_times.h"
 #include "core/train/unit.h"
 
 namespace wam {
@@ -57,6 +58,9 @@ class Sharding {
   virtual void sum_over_shards(at::Tensor& values) = 0;
   // Sums a small tensor of metrics over the data-parallel ranks, in place.
   virtual void sum_over_ranks(at::Tensor& values) = 0;
+  // (kNumWaitCauses) float64, by WaitCause: seconds since the last call for which what computes has
+  // waited for communication. On the device, in the order of the current stream.
+  virtual at::Tensor take_waits() = 0;
   // After shard_compute changed: weights that are whole on every rank are gathered again.
   virtual void share_weights() = 0;
 

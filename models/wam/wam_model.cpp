@@ -97,12 +97,18 @@ Losses WamModel::no_losses() const {
   return {zero, zero, zero};
 }
 
+void WamModel::enter(Activity activity) {
+  if (options_.clock != nullptr) options_.clock->enter(activity);
+}
+
 Losses WamModel::train(const Batch& batch, Sharding& sharding, std::uint64_t seed, double weight) {
   if (batch.size() == 0) {
     dit_.walk_empty(sharding, Leaves::Track::kYes);
     return no_losses();
   }
+  enter(Activity::kEncode);
   const EncodedBatch encoded = encode(batch);
+  enter(Activity::kForwardBackward);
   const Draws draws = draws_for(batch, encoded, seed);
   if (graphs_) return graphs_->run(encoded, draws, sharding, weight);
   return training_step(dit_, encoded, draws, schedule_, sharding,

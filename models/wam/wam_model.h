@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/train/model.h"
+#include "core/train/step_clock.h"
 #include "models/wam/dit.h"
 #include "models/wam/flow_matching.h"
 #include "models/wam/frozen_encoders.h"
@@ -24,10 +25,12 @@ class WamModel final : public Model {
     RecomputePlan recompute;
     bool graphs = false;  // on a GPU: one replay a micro-step
     GraphObserver* graph_observer = nullptr;
-    bool deterministic = true;  // of attention's backward on a GPU
+    StepClock* clock = nullptr;  // is told what a micro-step is at; null: nobody asks
+    bool deterministic = true;   // of attention's backward on a GPU
   };
 
-  // `encoders` must outlive the model. Errors: ConfigError when sizes do not fit each other.
+  // `encoders`, observer and clock must outlive the model. Errors: ConfigError when sizes do not
+  // fit each other.
   WamModel(const Options& options, FrozenEncoders& encoders);
 
   [[nodiscard]] const std::vector<UnitSpec>& units() const override { return dit_.units(); }
@@ -58,6 +61,7 @@ class WamModel final : public Model {
                                 const EncodedBatch& encoded,
                                 std::uint64_t seed) const;
   [[nodiscard]] Losses no_losses() const;
+  void enter(Activity activity);
 
   Options options_;
   FrozenEncoders& encoders_;

@@ -76,6 +76,11 @@ at::Tensor AssumedShard::shard_compute(std::size_t unit_idx) {
   return unit.compute().narrow(0, unit.shard().begin, unit.shard().numel());
 }
 
+at::Tensor AssumedShard::take_waits() {
+  return at::zeros({static_cast<std::int64_t>(kNumWaitCauses)},
+                   at::TensorOptions(gradient_slot_.device()).dtype(at::kDouble));
+}
+
 void AssumedShard::sum_over_shards(at::Tensor& /*values*/) {}
 
 void AssumedShard::sum_over_ranks(at::Tensor& /*values*/) {}

@@ -14,11 +14,13 @@ GradientReduction::GradientReduction(std::vector<Unit>& units,
                                      Collectives& shards,
                                      Collectives& replicas,
                                      Lane& lane,
+                                     WaitTimes& waits,
                                      const Options& options)
     : units_(units),
       shards_(shards),
       replicas_(replicas),
       lane_(lane),
+      waits_(waits),
       reduce_type_(options.reduce_type),
       several_(shards.axis_size() * replicas.axis_size() > 1),
       each_(several_ && options.time == ReduceTime::kEach) {
@@ -75,7 +77,7 @@ void GradientReduction::prepare(std::size_t unit_idx) {
   Unit& unit = units_[unit_idx];
   if (!unit.spec().held_throughout) slot_used_[unit_idx] = turn_++ % slots_.size();
   Slot& slot = slot_for(unit_idx);
-  slot.reduced.wait(lane_.device());
+  waits_.wait(slot.reduced, WaitCause::kReduce);
   unit.gradient() = slot.buffer.narrow(0, 0, padded_numel(unit.spec(), shards_.axis_size()));
 }
 
@@ -84,12 +86,14 @@ void GradientReduction::complete(std::size_t unit_idx) {
   const at::NoGradGuard no_grad;
   at::Tensor& whole = units_[unit_idx].gradient();
   lane_.after_current();
-  const Lane::Scope scope(lane_);
-  reduce(unit_idx, whole);
-  if (!each_) return;
-  sums_[unit_idx].add_(own_piece(unit_idx, whole));
-  whole.zero_();  // for the next unit that gets the slot
-  slot_for(unit_idx).reduced.set(lane_.device());
+  waits_.in_lane(WaitCause::kReduce, [&] {
+    const Lane::Scope scope(lane_);
+    reduce(unit_idx, whole);
+    if (!each_) return;
+    sums_[unit_idx].add_(own_piece(unit_idx, whole));
+    whole.zero_();  // for the next unit that gets the slot
+    slot_for(unit_idx).reduced.set(lane_.device());
+  });
 }
 
 at::Tensor GradientReduction::own_piece(std::size_t unit_idx, const at::Tensor& whole) const {

@@ -11,6 +11,7 @@
 #include "core/train/collectives.h"
 #include "core/train/sharding.h"
 #include "parallel/recipe/recipe.h"
+#include "parallel/strategies/wait_times.h"
 
 namespace wam {
 
@@ -35,6 +36,7 @@ class GradientReduction {
                     Collectives& shards,
                     Collectives& replicas,
                     Lane& lane,
+                    WaitTimes& waits,
                     const Options& options);
 
   void begin_step();
@@ -64,6 +66,7 @@ class GradientReduction {
   Collectives& shards_;
   Collectives& replicas_;
   Lane& lane_;
+  WaitTimes& waits_;
   at::ScalarType reduce_type_;
   bool several_;  // ranks
   bool each_;

@@ -19,7 +19,7 @@ MeshAxes complete(MeshAxes axes) {
 }  // namespace
 
 ShardedUnits::ShardedUnits(const std::vector<UnitSpec>& specs, const Options& options)
-    : axes_(complete(options.axes)), lane_(options.device) {
+    : axes_(complete(options.axes)), lane_(options.device), waits_(options.device) {
   UnitPlacement placement;
   placement.device = options.device;
   placement.compute_type = options.compute_type;
@@ -34,10 +34,10 @@ ShardedUnits::ShardedUnits(const std::vector<UnitSpec>& specs, const Options& op
     if (!slots || spec.held_throughout) unit.allocate_compute();
     if (options.trains) unit.allocate_state();
   }
-  if (slots) slots_.emplace(units_, *axes_.shards, lane_);
+  if (slots) slots_.emplace(units_, *axes_.shards, lane_, waits_);
   if (options.trains) {
     gradients_.emplace(
-        units_, *axes_.shards, *axes_.replicas, lane_,
+        units_, *axes_.shards, *axes_.replicas, lane_, waits_,
         GradientReduction::Options{.time = options.reduce, .reduce_type = options.reduce_type});
   }
 }
@@ -47,14 +47,14 @@ bool ShardedUnits::in_slots(std::size_t unit_idx) const {
 }
 
 template <class Work>
-void ShardedUnits::in_lane(const Work& work) {
+void ShardedUnits::in_lane(WaitCause cause, const Work& work) {
   lane_.after_current();
-  {
+  waits_.in_lane(cause, [&] {
     const Lane::Scope scope(lane_);
     work();
     lane_done_.set(lane_.device());
-  }
-  lane_done_.wait(lane_.device());
+  });
+  waits_.wait(lane_done_, cause);
 }
 
 void ShardedUnits::begin_pass() {
@@ -64,7 +64,7 @@ void ShardedUnits::begin_pass() {
 
 void ShardedUnits::end_pass() {
   if (axes_.world->axis_size() == 1) return;
-  in_lane([] {});
+  in_lane(WaitCause::kReduce, [] {});
 }
 
 Unit& ShardedUnits::acquire(std::size_t unit_idx, Pass pass) {
@@ -105,18 +105,19 @@ at::Tensor ShardedUnits::shard_compute(std::size_t unit_idx) {
 
 void ShardedUnits::sum_over_shards(at::Tensor& values) {
   if (axes_.shards->axis_size() == 1) return;
-  in_lane([&] { axes_.shards->all_reduce_sum(values, "squared gradient norms"); });
+  in_lane(WaitCause::kSumNorms,
+          [&] { axes_.shards->all_reduce_sum(values, "squared gradient norms"); });
 }
 
 void ShardedUnits::sum_over_ranks(at::Tensor& values) {
   if (axes_.world->axis_size() == 1) return;
-  in_lane([&] { axes_.world->all_reduce_sum(values, "losses"); });
+  in_lane(WaitCause::kSumLosses, [&] { axes_.world->all_reduce_sum(values, "losses"); });
 }
 
 void ShardedUnits::share_weights() {
   if (axes_.shards->axis_size() == 1) return;
   const at::NoGradGuard no_grad;
-  in_lane([&] {
+  in_lane(WaitCause::kShareWeights, [&] {
     for (std::size_t i = 0; i < units_.size(); ++i) {
       if (in_slots(i)) continue;
       Unit& unit = units_[i];

@@ -10,6 +10,7 @@
 #include "parallel/collectives/axis.h"
 #include "parallel/recipe/recipe.h"
 #include "parallel/strategies/gradient_reduction.h"
+#include "parallel/strategies/wait_times.h"
 #include "parallel/strategies/weight_slots.h"
 
 namespace wam {
@@ -50,17 +51,19 @@ class ShardedUnits final : public Sharding {
   at::Tensor shard_compute(std::size_t unit_idx) override;
   void sum_over_shards(at::Tensor& values) override;
   void sum_over_ranks(at::Tensor& values) override;
+  at::Tensor take_waits() override { return waits_.take(); }
   void share_weights() override;
 
  private:
   [[nodiscard]] bool in_slots(std::size_t unit_idx) const;
   // Runs in the lane what communicates, and lets the current stream go on after it.
   template <class Work>
-  void in_lane(const Work& work);
+  void in_lane(WaitCause cause, const Work& work);
 
   MeshAxes axes_;
   std::vector<Unit> units_;
   Lane lane_;
+  WaitTimes waits_;
   Mark lane_done_;
   std::optional<WeightSlots> slots_;            // none: weights are whole
   std::optional<GradientReduction> gradients_;  // none: inference

@@ -6,8 +6,11 @@
 
 namespace wam {
 
-WeightSlots::WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane)
-    : units_(units), shards_(shards), lane_(lane), pieces_(units.size()) {
+WeightSlots::WeightSlots(std::vector<Unit>& units,
+                         Collectives& shards,
+                         Lane& lane,
+                         WaitTimes& waits)
+    : units_(units), shards_(shards), lane_(lane), waits_(waits), pieces_(units.size()) {
   const auto type = units.front().placement().compute_type;
   std::int64_t longest = 0;
   std::int64_t held = 0;
@@ -58,10 +61,12 @@ WeightSlots::Slot& WeightSlots::gather(std::size_t unit_idx) {
   slot.unit = unit_idx;
   Unit& unit = units_[unit_idx];
   unit.compute() = slot.buffer.narrow(0, 0, padded_numel(unit.spec(), shards_.axis_size()));
-  const Lane::Scope scope(lane_);
-  slot.given_back.wait(lane_.device());
-  shards_.all_gather(unit.compute(), pieces_[unit_idx], titles_[unit_idx]);
-  slot.gathered.set(lane_.device());
+  waits_.in_lane(WaitCause::kGather, [&] {
+    const Lane::Scope scope(lane_);
+    slot.given_back.wait(lane_.device());
+    shards_.all_gather(unit.compute(), pieces_[unit_idx], titles_[unit_idx]);
+    slot.gathered.set(lane_.device());
+  });
   return slot;
 }
 
@@ -76,7 +81,7 @@ void WeightSlots::acquire(std::size_t unit_idx, Pass pass) {
   Slot* slot = slot_of(unit_idx);
   if (slot == nullptr) slot = &gather(unit_idx);
   ++slot->users;
-  slot->gathered.wait(lane_.device());
+  waits_.wait(slot->gathered, WaitCause::kGather);
   const auto following = next(unit_idx, pass);
   if (following && slot_of(*following) == nullptr) gather(*following);
 }

@@ -11,6 +11,7 @@
 #include "core/cuda/lane.h"
 #include "core/train/collectives.h"
 #include "core/train/sharding.h"
+#include "parallel/strategies/wait_times.h"
 
 namespace wam {
 
@@ -22,7 +23,7 @@ class WeightSlots {
  public:
   // `units` are all of them; those that are held throughout are not this object's. All references
   // must outlive it.
-  WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane);
+  WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane, WaitTimes& waits);
 
   // A pass begins: what is in the slots may be out of date.
   void begin_pass();
@@ -47,6 +48,7 @@ class WeightSlots {
   std::vector<Unit>& units_;
   Collectives& shards_;
   Lane& lane_;
+  WaitTimes& waits_;
   std::vector<at::Tensor> pieces_;   // of one buffer; undefined for units held throughout
   std::vector<std::string> titles_;  // for messages, one a unit
   std::array<Slot, 2> slots_;

@@ -111,7 +111,8 @@ class StepsBench {
  public:
   StepsBench(const BenchContext& context, FrozenEncoders& encoders)
       : context_(context),
-        model_(make_model(context.recipe, context.device, encoders)),
+        clock_(context.device),
+        model_(make_model(context.recipe, context.device, encoders, clock_)),
         units_(make_bench_units(model_->units(),
                                 {.device = context.device,
                                  .compute_type = context.type,
@@ -161,6 +162,7 @@ class StepsBench {
                           .metrics = &metrics_,
                           .log = quiet,
                           .stop = stop_,
+                          .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
                           .save = [](std::int64_t) {}};
@@ -193,7 +195,7 @@ class StepsBench {
     out.figures = {
         {"samples_s", fmt::format("rate over {} steps", step_s.size()), rate, "samples/s", ratio},
         {"ms", "a step, median", out.step_ms, "ms", {}},
-        {"data_share", "host waited for data", wait_s / wall_s, "share", {}},
+        {"data_share", "nothing to do until data came", wait_s / wall_s, "share", {}},
         {"peak_bytes",
          "peak memory",
          static_cast<double>(peak_memory_bytes(context_.device)),
@@ -218,6 +220,7 @@ class StepsBench {
   StopSignal signal_;
   LocalStop stop_{signal_};
   ScratchFile scratch_;
+  StepClock clock_;
   std::unique_ptr<WamModel> model_;
   std::unique_ptr<Sharding> units_;
   std::unique_ptr<AdamW> optimizer_;

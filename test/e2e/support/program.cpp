@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <stdexcept>
 
 #include <sys/wait.h>
@@ -28,10 +29,16 @@ double now_s() {
 
 }  // namespace
 
-Program::Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder)
+Program::Program(const std::vector<std::string>& arguments,
+                 const std::filesystem::path& folder,
+                 int ranks)
     : out_(std::tmpfile()), err_(std::tmpfile()), started_s_(now_s()) {
   if (!out_ || !err_) throw std::runtime_error("no temporary file for a program's output");
-  std::vector<std::string> words{WAM_PROGRAM};
+  std::vector<std::string> words;
+  if (ranks > 1) {
+    words = {WAM_MPIRUN, "-np", std::to_string(ranks), "--oversubscribe", "--allow-run-as-root"};
+  }
+  words.emplace_back(WAM_PROGRAM);
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
@@ -86,8 +93,15 @@ Outcome Program::wait() {
 }
 
 Outcome run_wamtrain(const std::vector<std::string>& arguments,
-                     const std::filesystem::path& folder) {
-  return Program(arguments, folder).wait();
+                     const std::filesystem::path& folder,
+                     int ranks) {
+  return Program(arguments, folder, ranks).wait();
+}
+
+bool has_mpirun() {
+  if (*WAM_MPIRUN != '\0') return true;
+  std::cout << "SKIPPED: mpirun was not found (openmpi-bin)\n";
+  return false;
 }
 
 }  // namespace wam::test

@@ -17,10 +17,13 @@ struct Outcome {
   std::string err;
 };
 
-// A wamtrain process, running from `folder`. The destructor kills one that is still there.
+// A wamtrain process, or with several ranks mpirun and its own, running from `folder`. The
+// destructor kills one that is still there.
 class Program {
  public:
-  Program(const std::vector<std::string>& arguments, const std::filesystem::path& folder);
+  Program(const std::vector<std::string>& arguments,
+          const std::filesystem::path& folder,
+          int ranks = 1);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -53,6 +56,10 @@ class Program {
 
 // Runs wamtrain with these arguments, from `folder`, and waits.
 Outcome run_wamtrain(const std::vector<std::string>& arguments,
-                     const std::filesystem::path& folder);
+                     const std::filesystem::path& folder,
+                     int ranks = 1);
+
+// Whether several ranks can be started; says that a test is skipped where not.
+bool has_mpirun();
 
 }  // namespace wam::test

@@ -45,19 +45,19 @@ std::vector<std::string> TinyRuns::arguments(const std::string& command,
   return out;
 }
 
-Outcome TinyRuns::train(const std::string& run, const Overrides& overrides) const {
-  return this->run(arguments("train", run, overrides));
+Outcome TinyRuns::train(const std::string& run, const Overrides& overrides, int ranks) const {
+  return this->run(arguments("train", run, overrides), ranks);
 }
 
-Outcome TinyRuns::must_train(const std::string& run, const Overrides& overrides) const {
-  auto done = train(run, overrides);
+Outcome TinyRuns::must_train(const std::string& run, const Overrides& overrides, int ranks) const {
+  auto done = train(run, overrides, ranks);
   INFO(done.out << done.err);
   REQUIRE(done.exit_code == 0);
   return done;
 }
 
-Outcome TinyRuns::run(const std::vector<std::string>& arguments) const {
-  return run_wamtrain(arguments, path());
+Outcome TinyRuns::run(const std::vector<std::string>& arguments, int ranks) const {
+  return run_wamtrain(arguments, path(), ranks);
 }
 
 std::filesystem::path TinyRuns::checkpoint(const std::string& run, std::int64_t step) const {

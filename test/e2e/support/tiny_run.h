@@ -31,11 +31,13 @@ class TinyRuns {
                                                    const std::string& run,
                                                    const Overrides& overrides) const;
   // Trains and waits.
-  [[nodiscard]] Outcome train(const std::string& run, const Overrides& overrides) const;
+  [[nodiscard]] Outcome train(const std::string& run,
+                              const Overrides& overrides,
+                              int ranks = 1) const;
   // Trains, and fails the test when that does not end well.
-  Outcome must_train(const std::string& run, const Overrides& overrides) const;
+  Outcome must_train(const std::string& run, const Overrides& overrides, int ranks = 1) const;
   // Any command, from this folder.
-  [[nodiscard]] Outcome run(const std::vector<std::string>& arguments) const;
+  [[nodiscard]] Outcome run(const std::vector<std::string>& arguments, int ranks = 1) const;
 
   [[nodiscard]] std::filesystem::path checkpoint(const std::string& run, std::int64_t step) const;
   // The file with all state arrays of that step, as bytes.

@@ -103,7 +103,8 @@ TEST_CASE("The page of a run without validation says so") {
 
 TEST_CASE("Time in checkpoints is shown where it was measured") {
   RunData run = synthetic_run();
-  run.steps[9].checkpoint_s = 10;  // beside 40 steps of 1 s
+  run.steps[9].step_s = 11;
+  run.steps[9].checkpoint_s = 10;  // of it, beside 39 steps of 1 s
 
   CHECK(has(report_page(run), "20.0 % into checkpoints"));
 }

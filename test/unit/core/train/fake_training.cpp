@@ -108,6 +108,7 @@ LoopEnd FakeRun::run(std::int64_t first_step) {
                         .metrics = &metrics,
                         .log = log_.log(),
                         .stop = stop != nullptr ? *stop : local,
+                        .clock = clock,
                         .observer = observer,
                         .validator = nullptr,
                         .save =

@@ -73,6 +73,7 @@ class FakeRun {
   FakeModel model;
   ShardedUnits sharding;
   AdamW optimizer;
+  StepClock clock{at::kCPU};
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};
   StopAgreement* stop = nullptr;  // null: this process's signals

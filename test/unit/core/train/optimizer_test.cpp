@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/zeros_like.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "core/random/counter.h"
 #include "parallel/strategies/sharded_units.h"
@@ -120,6 +120,7 @@ class OneShard final : public wam::Sharding {
   void sum_over_shards(at::Tensor& /*values*/) override {}
   void sum_over_ranks(at::Tensor& /*values*/) override {}
   at::Tensor shard_compute(std::size_t unit_idx) override { return compute_.at(unit_idx); }
+  at::Tensor take_waits() override { return whole_.take_waits(); }
   void share_weights() override { ++shared; }
 
   int shared = 0;

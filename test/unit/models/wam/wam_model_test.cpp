@@ -114,9 +114,8 @@ class Watched final : public Sharding {
   }
   void sum_over_shards(at::Tensor& /*per_unit*/) override {}
   void sum_over_ranks(at::Tensor& /*values*/) override {}
-  at::Tensor shard_compute(std::size_t unit_idx) override {
-    return inner_.shard_compute(unit_idx);
-  }
+  at::Tensor shard_compute(std::size_t unit_idx) override { return inner_.shard_compute(unit_idx); }
+  at::Tensor take_waits() override { return inner_.take_waits(); }
   void share_weights() override {}
   [[nodiscard]] bool all_released() const {
     return std::all_of(held_.begin(), held_.end(), [](int n) { return n == 0; });
