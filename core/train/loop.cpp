@@ -41,6 +41,8 @@ class Loop {
   }
 
  private:
+  enum class Readers { kAll, kThisRank };
+
   [[nodiscard]] static bool is_due(std::int64_t every, std::int64_t step) {
     return every > 0 && step % every == 0;
   }
@@ -49,12 +51,12 @@ class Loop {
     if (parts_.observer != nullptr) parts_.observer->enter(phase, step, micro_step);
   }
 
-  // A step that fails keeps no other's line from the file.
+  // A step that fails keeps no other's line from the file; the other ranks know nothing of it yet.
   PendingStep submit(std::int64_t step) {
     try {
       return train_step(step);
     } catch (...) {
-      read_pending();
+      read_pending(Readers::kThisRank);
       throw;
     }
   }
@@ -75,7 +77,7 @@ class Loop {
     known.peak_memory_bytes = peak_memory_bytes(parts_.sharding.units().front().placement().device);
     StepSpan span = parts_.clock.end_step();
     return {std::move(known),
-            std::exchange(batch_ids_, {}),
+            std::exchange(samples_, {}),
             options_.global_batch,
             {.losses = losses, .update = update, .wait_s = parts_.sharding.take_waits()},
             std::move(span)};
@@ -87,14 +89,16 @@ class Loop {
     const double weight = 1.0 / static_cast<double>(options_.global_batch);
     const std::int64_t count = parts_.source.micro_steps();
     at::Tensor sums;
-    batch_ids_.clear();
+    samples_.clear();
     for (std::int64_t m = 0; m < count; ++m) {
       enter(Phase::kDataWait, step, m + 1);
       parts_.clock.enter(Activity::kDataWait);
       const Batch batch = parts_.source.next();
       enter(Phase::kForwardBackward, step, m + 1);
       parts_.clock.enter(Activity::kForwardBackward);
-      batch_ids_.insert(batch_ids_.end(), batch.id.begin(), batch.id.end());
+      for (std::size_t i = 0; i < batch.id.size(); ++i) {
+        samples_.push_back({batch.ordinal[i], batch.id[i]});
+      }
       parts_.sharding.begin_micro_step(m + 1 == count);
       const Losses part = parts_.model.train(batch, parts_.sharding, options_.seed, weight);
       const at::Tensor row =
@@ -109,11 +113,14 @@ class Loop {
 
   // Waits for the step that was submitted and not read yet, if any; writes its line. The only wait
   // for the device in a step.
-  void read_pending() {
+  void read_pending(Readers readers = Readers::kAll) {
     if (!pending_) return;
     const PendingStep step = *std::exchange(pending_, std::nullopt);
     StepMetrics metrics = step.metrics(parts_.sharding.units());
     parts_.stop.check();
+    if (metrics.skipped && readers == Readers::kAll) {
+      metrics.samples = step.samples(parts_.sharding);
+    }
     recent_.add(metrics.times);
     metrics.samples_per_s = static_cast<double>(options_.global_batch) / recent_.step_s();
     if (parts_.metrics != nullptr) parts_.metrics->write(metrics);
@@ -224,7 +231,7 @@ class Loop {
   const LoopParts& parts_;
   const LoopOptions& options_;
   RecentSteps recent_;
-  std::vector<SampleId> batch_ids_;
+  std::vector<StepSample> samples_;  // of the step in hand, on this rank
   std::optional<PendingStep> pending_;
   std::int64_t nonfinite_in_a_row_ = 0;
   std::int64_t last_saved_ = -1;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
 
@@ -27,10 +28,14 @@ at::Tensor in_a_row(const PendingStep::Numbers& n) {
                   n.wait_s, n.update.unit_square_sums, n.update.tensor_square_sums});
 }
 
+std::string name_of(std::int64_t dataset, std::int64_t episode, std::int64_t frame) {
+  return fmt::format("{}/{}/{}", dataset, episode, frame);
+}
+
 }  // namespace
 
 PendingStep::PendingStep(StepMetrics known,
-                         std::vector<SampleId> samples,
+                         std::vector<StepSample> samples,
                          std::int64_t global_batch,
                          const Numbers& numbers,
                          StepSpan span)
@@ -59,10 +64,32 @@ StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
   metrics.largest_unit = units[static_cast<std::size_t>(largest - first)].spec().name;
   metrics.largest_unit_norm = std::sqrt(*largest);
   if (!metrics.skipped) return metrics;
-  for (const auto& id : samples_) {
-    metrics.samples.push_back(fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame));
+  for (const auto& [ordinal, id] : samples_) {
+    metrics.samples.push_back(name_of(id.dataset, id.episode, id.frame));
   }
   return metrics;
+}
+
+std::vector<std::string> PendingStep::samples(Sharding& sharding) const {
+  // A row for each position in the batch, which one rank fills.
+  at::Tensor host = at::zeros({global_batch_, 3}, at::kDouble);
+  auto* values = host.mutable_data_ptr<double>();
+  for (const auto& [ordinal, id] : samples_) {
+    auto* row = values + 3 * (ordinal % static_cast<std::uint64_t>(global_batch_));
+    row[0] = id.dataset;
+    row[1] = static_cast<double>(id.episode);
+    row[2] = static_cast<double>(id.frame);
+  }
+  at::Tensor all = host.to(sharding.units().front().placement().device);
+  sharding.sum_over_ranks(all);
+  host = all.to(at::kCPU);
+  std::vector<std::string> out;
+  for (std::int64_t i = 0; i < global_batch_; ++i) {
+    const auto* row = host.const_data_ptr<double>() + 3 * i;
+    out.push_back(name_of(static_cast<std::int64_t>(row[0]), static_cast<std::int64_t>(row[1]),
+                          static_cast<std::int64_t>(row[2])));
+  }
+  return out;
 }
 
 at::Tensor PendingStep::tensor_square_sums() const {

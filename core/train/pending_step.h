@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -9,10 +10,16 @@
 #include "core/train/dataset.h"
 #include "core/train/metrics.h"
 #include "core/train/optimizer.h"
+#include "core/train/sharding.h"
 #include "core/train/step_clock.h"
 #include "core/train/unit.h"
 
 namespace wam {
+
+struct StepSample {
+  std::uint64_t ordinal = 0;
+  SampleId id;
+};
 
 // A step that has been submitted; its numbers are on their way from the device.
 class PendingStep {
@@ -23,21 +30,25 @@ class PendingStep {
     UpdateResult update;
     at::Tensor wait_s;  // Sharding::take_waits
   };
-  // `known`: what the host knows already. Does not wait.
+  // `known`: what the host knows already. `samples`: of this rank. Does not wait.
   PendingStep(StepMetrics known,
-              std::vector<SampleId> samples,
+              std::vector<StepSample> samples,
               std::int64_t global_batch,
               const Numbers& numbers,
               StepSpan span);
 
-  // Waits until the step is complete. Without samples_per_s, which is the loop's to know.
+  // Waits until the step is complete. Without samples_per_s, which is the loop's to know; the
+  // samples of a skipped step are those of this rank.
   [[nodiscard]] StepMetrics metrics(const std::vector<Unit>& units) const;
+  // dataset/episode/frame of the step's samples on all ranks, in the order of the stream. All ranks
+  // call it together.
+  [[nodiscard]] std::vector<std::string> samples(Sharding& sharding) const;
   // (num_tensors) float64 on the host: UpdateResult::tensor_square_sums. Waits too.
   [[nodiscard]] at::Tensor tensor_square_sums() const;
 
  private:
   StepMetrics known_;
-  std::vector<SampleId> samples_;
+  std::vector<StepSample> samples_;
   std::int64_t global_batch_;
   std::int64_t num_tensors_;
   StepSpan span_;

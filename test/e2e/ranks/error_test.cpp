@@ -1,8 +1,10 @@
 // What is wrong with a start, or with one rank, is said once and ends all ranks.
 
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "test/e2e/support/rank_run.h"
 #include "test/support/catch.h"
@@ -45,7 +47,7 @@ TEST_CASE("ranks: a damaged file that one rank reads ends all with its message a
     return key + "=" + (runs.path() / name).string();
   };
 
-  RankRun start(runs, "run", {runs.path(), other, runs.path()},
+  RankRun start(runs, "run", {{runs.path(), {}, {}}, {other, {}, {}}, {runs.path(), {}, {}}},
                 {"train.steps=1000", "run.timeout_s=20", shared("run.dir", "run"),
                  shared("data.text_cache", "text")});
 
@@ -72,6 +74,23 @@ TEST_CASE("ranks: a group of shards that does not divide them is said once") {
   CHECK(codes == std::vector<int>{2, 2, 2});
   CHECK(count(all, "parallel.shard_size: 2 ranks in a group, but 3 ranks do not divide") == 1);
   CHECK(count(all, "Fix: set a number that divides 3") == 1);
+}
+
+TEST_CASE("ranks: a run that blew up stops on all, and names the samples of all") {
+  const TinyRuns runs;
+
+  RankRun start(runs, "run", 3,
+                {"train.steps=20", "train.learning_rate=1.0e+30", "train.warmup=0",
+                 "train.max_nonfinite=2", "parallel.strategy=full_shard"});
+
+  const auto codes = start.wait();
+  INFO(start.outputs());
+  CHECK(codes == std::vector<int>{1, 1, 1});
+  CHECK(count(start.outputs(), "2 updates in a row were not finite, the last at step 3") == 1);
+  std::ifstream in(runs.path() / "run" / "metrics.jsonl");
+  std::string line;
+  for (std::string next; std::getline(in, next);) line = next;
+  CHECK(nlohmann::json::parse(line)["samples"].size() == 4);  // the global batch
 }
 
 TEST_CASE("ranks: launchers that contradict each other are named with their variables") {

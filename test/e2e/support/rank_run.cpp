@@ -9,8 +9,9 @@
 namespace wam::test {
 namespace {
 
-std::vector<std::filesystem::path> same_folder(const TinyRuns& runs, int world_size) {
-  return std::vector<std::filesystem::path>(static_cast<std::size_t>(world_size), runs.path());
+std::vector<RankPlace> same_places(const TinyRuns& runs, int world_size) {
+  const RankPlace place{.folder = runs.path(), .start_with = {}, .variables = {}};
+  return std::vector<RankPlace>(static_cast<std::size_t>(world_size), place);
 }
 
 }  // namespace
@@ -19,21 +20,23 @@ RankRun::RankRun(const TinyRuns& runs,
                  const std::string& run,
                  int world_size,
                  const TinyRuns::Overrides& overrides)
-    : RankRun(runs, run, same_folder(runs, world_size), overrides) {}
+    : RankRun(runs, run, same_places(runs, world_size), overrides) {}
 
 RankRun::RankRun(const TinyRuns& runs,
                  const std::string& run,
-                 const std::vector<std::filesystem::path>& folders,
+                 const std::vector<RankPlace>& places,
                  const TinyRuns::Overrides& overrides)
     : metrics_(runs.path() / run / "metrics.jsonl") {
   const auto arguments = runs.arguments("train", run, overrides);
   const std::string port = free_port();
-  const int world_size = static_cast<int>(folders.size());
+  const int world_size = static_cast<int>(places.size());
   for (int rank = 0; rank < world_size; ++rank) {
-    const auto& folder = folders[static_cast<std::size_t>(rank)];
-    std::vector<std::string> words{"/usr/bin/env", "-C", folder.string(), WAM_PROGRAM};
+    const RankPlace& place = places[static_cast<std::size_t>(rank)];
+    std::vector<std::string> words = place.start_with;
+    words.insert(words.end(), {"/usr/bin/env", "-C", place.folder.string(), WAM_PROGRAM});
     words.insert(words.end(), arguments.begin(), arguments.end());
-    auto variables = by_torchrun(rank, world_size, port);
+    auto variables = place.variables;
+    variables.merge(by_torchrun(rank, world_size, port));
     variables["OMP_WAIT_POLICY"] = "passive";
     const auto output = runs.path() / (run + "." + std::to_string(rank));
     ranks_.push_back(&processes_.emplace_back(words, variables, output));

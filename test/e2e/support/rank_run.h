@@ -10,6 +10,13 @@
 
 namespace wam::test {
 
+// Where a rank of a test runs.
+struct RankPlace {
+  std::filesystem::path folder;         // relative paths of the recipe are below it
+  std::vector<std::string> start_with;  // words before the program's
+  Variables variables;                  // beside those of torchrun, and in place of them
+};
+
 // A start of `wamtrain train` as several processes on this machine, with the variables of torchrun.
 // The destructor kills those that are still there.
 class RankRun {
@@ -18,10 +25,10 @@ class RankRun {
           const std::string& run,
           int world_size,
           const TinyRuns::Overrides& overrides);
-  // Each rank from a folder of its own: relative paths of the recipe are other files on each.
+  // Each rank at a place of its own.
   RankRun(const TinyRuns& runs,
           const std::string& run,
-          const std::vector<std::filesystem::path>& folders,
+          const std::vector<RankPlace>& places,
           const TinyRuns::Overrides& overrides);
 
   [[nodiscard]] RankProcess& rank(int rank) { return *ranks_.at(static_cast<std::size_t>(rank)); }
