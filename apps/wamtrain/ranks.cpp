@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <c10/util/Exception.h>
@@ -51,7 +52,8 @@ struct Ranks::Several {
   Several(const LaunchEnv& env,
           const StopSignal& signal,
           const std::filesystem::path& run_dir,
-          std::chrono::milliseconds limit_)
+          std::chrono::milliseconds limit_,
+          std::function<void(const std::string&)> last_words)
       : limit(limit_),
         gathering(env, {.run_dir = run_dir, .time_limit = limit_}),
         watch(
@@ -62,7 +64,7 @@ struct Ranks::Several {
             {.limit = limit_,
              .completed = [held = abortable] { return held->counter ? held->counter->value() : 0; },
              .abort = [held = abortable] { held->abort(); },
-             .last_words = [](const std::string& text) { print_error(text); }}) {}
+             .last_words = std::move(last_words)}) {}
 
   std::chrono::milliseconds limit;
   std::shared_ptr<Abortable> abortable = std::make_shared<Abortable>();
@@ -74,7 +76,12 @@ struct Ranks::Several {
 
 Ranks::Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit)
     : env_(read_launch_env(process_environment())) {
-  if (env_.world_size > 1) several_ = std::make_unique<Several>(env_, signal_, run_dir, limit);
+  if (env_.world_size == 1) return;
+  several_ =
+      std::make_unique<Several>(env_, signal_, run_dir, limit, [this](const std::string& text) {
+        print_error(text);
+        note(text);
+      });
 }
 
 Ranks::~Ranks() = default;
@@ -145,8 +152,29 @@ GraphObserver* Ranks::graph_observer() {
   return several_ ? &several_->replay_teller : nullptr;
 }
 
-int Ranks::run(const std::function<int()>& work) {
-  if (!several_) return work();
+void Ranks::note(const std::string& error) {
+  const std::lock_guard lock(note_mutex_);
+  if (note_) note_(error);
+}
+
+int Ranks::run(const std::function<int()>& work,
+               const std::function<void(const std::string&)>& note_error) {
+  {
+    const std::lock_guard lock(note_mutex_);
+    note_ = note_error;
+  }
+  try {
+    return several_ ? run_together(work) : work();
+  } catch (const RankFailed& error) {
+    note(fmt::format("{} It says: {}", error.what(), error.error()));
+    throw;
+  } catch (const std::exception& error) {
+    note(error.what());
+    throw;
+  }
+}
+
+int Ranks::run_together(const std::function<int()>& work) {
   try {
     const int code = work();
     several_->progress.enter(Phase::kLeaving, 0, 0);

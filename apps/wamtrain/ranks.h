@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <c10/core/Device.h>
@@ -53,11 +54,19 @@ class Ranks {
   [[nodiscard]] GraphObserver* graph_observer();
 
   // Runs the whole work of this rank. An error of it reaches the others; where it came from another
-  // rank, it says from which. Orderly ends leave in order. Errors: those of `work`, explained.
-  int run(const std::function<int()>& work);
+  // rank, it says from which. Orderly ends leave in order. Errors: those of `work`, explained;
+  // `note_error` is told each before it is thrown, for the files that remember it; or, on another
+  // thread, the last words of a process that has to be ended by force.
+  int run(const std::function<int()>& work,
+          const std::function<void(const std::string&)>& note_error);
 
  private:
   struct Several;
+  int run_together(const std::function<int()>& work);
+  void note(const std::string& error);
+
+  std::mutex note_mutex_;
+  std::function<void(const std::string&)> note_;  // of `run`
   StopSignal signal_;  // from the first second until the last checkpoint is on the disk
   LaunchEnv env_;
   LocalStop local_stop_{signal_};

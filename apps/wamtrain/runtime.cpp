@@ -311,21 +311,25 @@ Log::Options log_options(const std::filesystem::path& folder, int rank) {
           .file = (folder / "rank_logs" / fmt::format("{:05}.txt", rank)).string()};
 }
 
-int train_as_one(const ResolvedRecipe& recipe, Ranks& ranks) {
-  const auto& folder = recipe.options.run.dir;
-  std::optional<RunFolder> held;
-  ranks.first_does([&] { held.emplace(folder); });
-  AttemptRecord* attempts = held ? &held->attempts : nullptr;
-  Log log(log_options(folder, ranks.env().global_rank));
-  try {
-    const int code = Run(recipe, ranks, log).train(attempts);
-    if (held) attempts->clear();
-    return code;
-  } catch (const std::exception& error) {
-    log.record(fmt::format("ended by an error: {}", error.what()));
-    if (held) attempts->note_error(error.what());
-    throw;
+// What outlives the work, to remember how it ended.
+struct Records {
+  std::optional<RunFolder> held;  // by the first rank
+  std::optional<Log> log;
+
+  void note_error(const std::string& error) {
+    if (log) log->record(fmt::format("ended by an error: {}", error));
+    if (held) held->attempts.note_error(error);
   }
+};
+
+int train_as_one(const ResolvedRecipe& recipe, Ranks& ranks, Records& records) {
+  const auto& folder = recipe.options.run.dir;
+  ranks.first_does([&] { records.held.emplace(folder); });
+  AttemptRecord* attempts = records.held ? &records.held->attempts : nullptr;
+  records.log.emplace(log_options(folder, ranks.env().global_rank));
+  const int code = Run(recipe, ranks, *records.log).train(attempts);
+  if (attempts != nullptr) attempts->clear();
+  return code;
 }
 
 }  // namespace
@@ -335,7 +339,9 @@ int run_training(const ResolvedRecipe& recipe) {
   Ranks ranks(
       recipe.options.run.dir,
       std::chrono::milliseconds(static_cast<std::int64_t>(1000 * recipe.options.run.timeout_s)));
-  return ranks.run([&] { return train_as_one(recipe, ranks); });
+  Records records;
+  return ranks.run([&] { return train_as_one(recipe, ranks, records); },
+                   [&](const std::string& error) { records.note_error(error); });
 }
 
 }  // namespace wam

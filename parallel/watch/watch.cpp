@@ -115,7 +115,7 @@ std::string Watch::message(const Verdict& verdict) const {
 }
 
 void Watch::throw_verdict(const Verdict& verdict) const {
-  if (verdict.exit_code != 0) throw RankFailed(message(verdict), verdict.exit_code);
+  if (verdict.exit_code != 0) throw RankFailed(message(verdict), verdict.error, verdict.exit_code);
   throw CommError(message(verdict));
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "core/base/errors.h"
 #include "core/train/stop_agreement.h"
@@ -25,11 +26,15 @@ struct Verdict;
 // Another rank ended with an error of its own, which its output has in full.
 class RankFailed : public CommError {
  public:
-  RankFailed(const std::string& what, int exit_code) : CommError(what), exit_code_(exit_code) {}
+  RankFailed(const std::string& what, std::string error, int exit_code)
+      : CommError(what), error_(std::move(error)), exit_code_(exit_code) {}
+  // What that rank says.
+  [[nodiscard]] const std::string& error() const noexcept { return error_; }
   // Of that rank, and so of this one.
   [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
 
  private:
+  std::string error_;
   int exit_code_;
 };
 

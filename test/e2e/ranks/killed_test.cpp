@@ -13,6 +13,7 @@
 #include "test/support/catch.h"
 
 using Catch::Contains;
+using wam::test::file_content;
 using wam::test::must_train;
 using wam::test::num_lines;
 using wam::test::RankRun;
@@ -41,6 +42,14 @@ void check_checkpoints(const TinyRuns& runs) {
     INFO(checkpoint.dump());
     CHECK(checkpoint["state"] != "damaged");
   }
+}
+
+// What a summary of crashes would say of this one.
+void check_attempt(const TinyRuns& runs, int victim) {
+  const auto attempts =
+      nlohmann::json::parse(file_content(runs.path() / "killed" / "attempts.json"))["attempts"];
+  CHECK_THAT(attempts.back()["end"].get<std::string>(),
+             Contains(fmt::format("rank {} (", victim)) && Contains("has not been heard for"));
 }
 
 void check_last_words(const RankRun& start, const std::vector<int>& codes, int victim) {
@@ -85,6 +94,7 @@ TEST_CASE(
     std::this_thread::sleep_for(std::chrono::milliseconds(moment_ms));
     start.rank(victim).signal(SIGKILL);
     check_last_words(start, start.wait(), victim);
+    if (victim != 0) check_attempt(runs, victim);
     check_checkpoints(runs);
   }
 
