@@ -7,7 +7,7 @@
 # Again after exit code 3 (machine or network) and after a signal (128 and above); the run then goes
 # on from its newest checkpoint. Not after 0 (done, or stopped on request), 1 (it ended by itself:
 # among others, run.max_crashes starts crashed at the same step), 2 (recipe or data), 4 (a bug).
-# SIGTERM and SIGINT go to the command, and no start follows.
+# SIGTERM, SIGINT and SIGUSR1 go to the command, and no start follows.
 #
 # WAM_RESTART_WAIT_S: seconds between an end and the next start (default 10).
 set -uo pipefail
@@ -25,6 +25,7 @@ pass_on() {
 }
 trap 'pass_on TERM' TERM
 trap 'pass_on INT' INT
+trap 'pass_on USR1' USR1
 
 while :; do
   # In a session of its own, so that a signal for the whole group of this script reaches it once.
