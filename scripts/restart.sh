@@ -10,6 +10,8 @@
 # SIGTERM, SIGINT and SIGUSR1 go to the command, and no start follows.
 #
 # WAM_RESTART_WAIT_S: seconds between an end and the next start (default 10).
+# WAM_RESTART_STOP_AS: as which signal the command gets the first SIGTERM or SIGINT. USR1 for mpirun,
+# which passes that one on to the ranks, where SIGTERM makes it kill them within a second.
 set -uo pipefail
 (($# > 0)) || {
   echo "usage: scripts/restart.sh COMMAND [ARGUMENT ...]" >&2
@@ -20,8 +22,10 @@ say() { echo "restart.sh: $*" >&2; }
 
 child='' signalled='' asked=''
 pass_on() {
+  local signal=$1
+  [[ -n $asked || $1 == USR1 ]] || signal=${WAM_RESTART_STOP_AS:-$1}
   asked=$1 signalled=1
-  [[ -z $child ]] || kill -s "$1" "$child" 2>/dev/null
+  [[ -z $child ]] || kill -s "$signal" "$child" 2>/dev/null
 }
 trap 'pass_on TERM' TERM
 trap 'pass_on INT' INT

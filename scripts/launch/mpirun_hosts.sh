@@ -16,10 +16,10 @@ shift
 
 options=(
   --hostfile "$hostfile"
-  --map-by slot                        # a machine is filled before the next: local ranks 0, 1, 2, ...
-  --bind-to none                       # see mpirun.sh; to let Open MPI bind: --map-by slot:PE=CORES
-  --mca odls_base_sigkill_timeout 600  # time to save after SIGTERM
+  --map-by slot   # a machine is filled before the next: local ranks 0, 1, 2, ...
+  --bind-to none  # see mpirun.sh; to let Open MPI bind: --map-by slot:PE=CORES
 )
+export WAM_RESTART_STOP_AS=USR1 # see mpirun.sh
 # Ranks on other machines get no variable of this shell but those that are named.
 for name in PATH LD_LIBRARY_PATH MASTER_ADDR MASTER_PORT $(compgen -e NCCL_) $(compgen -e WAM_); do
   [[ -z ${!name+set} ]] || options+=(-x "$name")

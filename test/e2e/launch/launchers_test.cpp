@@ -37,10 +37,10 @@ std::string recipe_words(const TinyRuns& runs, const TinyRuns::Overrides& more) 
 const std::string kSettings = R"(
 export WAMTRAIN=)" WAM_PROGRAM R"( RANKS=2 PATH=)" WAM_SOURCE_DIR R"(/test/e2e/launch/bin:$PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-# Sends SIGUSR1 to the process once the run is in its steps, and waits for it.
+# Sends a signal to the process once the run is in its steps, and waits for it.
 stop_in_steps() {
   until [[ -s run/metrics.jsonl ]] || ! kill -0 "$1"; do sleep 0.05; done
-  kill -USR1 "$1"
+  kill -s "$2" "$1"
   wait "$1"
 }
 )";
@@ -90,12 +90,13 @@ TEST_CASE("launch: mpirun on one machine trains on two ranks") {
   check_finished(runs);
 }
 
-TEST_CASE("launch: SIGUSR1 to the mpirun example saves and ends it with 0") {
+TEST_CASE("launch: SIGTERM to the mpirun example saves and ends it with 0") {
   if (skip_without_mpirun()) return;
   const TinyRuns runs;
 
-  const int code = bash(runs.path(), kSettings + "$scripts/launch/mpirun.sh" +
-                                         recipe_words(runs, kEndless) + " &\nstop_in_steps $!\n");
+  const int code =
+      bash(runs.path(), kSettings + "$scripts/launch/mpirun.sh" + recipe_words(runs, kEndless) +
+                            " &\nstop_in_steps $! TERM\n");
 
   INFO(said(runs));
   CHECK(code == 0);
@@ -133,8 +134,9 @@ TEST_CASE("launch: the Slurm example trains to the end, and stays out of the que
 TEST_CASE("launch: the Slurm example saves before the time limit, and is queued again") {
   const TinyRuns runs;
 
-  const int code = bash(runs.path(), kSettings + kBatch + "bash scripts/launch/slurm.sbatch" +
-                                         recipe_words(runs, kEndless) + " &\nstop_in_steps $!\n");
+  const int code =
+      bash(runs.path(), kSettings + kBatch + "bash scripts/launch/slurm.sbatch" +
+                            recipe_words(runs, kEndless) + " &\nstop_in_steps $! USR1\n");
 
   INFO(said(runs));
   CHECK(code == 0);
