@@ -69,10 +69,13 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   ResolvedRecipe out;
   out.options = recipe;
   check_run(recipe, problems);
-  out.threads = resolve_threads(recipe.run, ranks_on_host);
+  out.cores = share_of_cores(allowed_cores().size(), reachable_cores().size(), ranks_on_host);
+  out.threads = recipe.run.threads.value_or(out.cores.cores);
+  out.busy_threads =
+      recipe.run.threads.value_or(out.cores.fair) + recipe.data.workers.value_or(out.cores.fair);
   out.model = resolve(recipe.model, problems);
   check_device(recipe, out.model.config, problems);
-  out.data = resolve(recipe.data, out.threads, problems);
+  out.data = resolve(recipe.data, out.cores.cores, problems);
   out.train = resolve(recipe.train, problems);
   check(recipe.memory, out.model.config.layers, problems);
   check_statistics(recipe, problems);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/cores.h"
 #include "core/train/recipe.h"
 #include "data/recipe/recipe.h"
 #include "models/recipe/recipe.h"
@@ -13,9 +14,9 @@
 namespace wam {
 
 // What a user may write: sections of the components, put together. Resolving it fills in what says
-// `auto`; only two keys stay open until the run starts, and both are logged then: run.device
-// (asking for a GPU would initialise CUDA) and the trial overrides of the model, which its preset
-// fills.
+// `auto`; only what needs a GPU to be asked (which would initialise CUDA) stays open until the run
+// starts, and is logged then: run.device, run.graphs, run.pin; and the trial overrides of the
+// model, which its preset fills.
 struct Recipe {
   RunSection run;
   ModelSection model;
@@ -49,6 +50,8 @@ struct ResolvedRecipe {
   ResolvedData data;
   ResolvedTrain train;
   std::int64_t threads = 1;
+  CoreShare cores;                // that this process may count on
+  std::int64_t busy_threads = 1;  // that it would start with as many as an equal division gives
   std::filesystem::path text_cache;
   std::string source;  // the file it was read from
 

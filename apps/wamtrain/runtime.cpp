@@ -7,6 +7,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/rehearsal.h"
@@ -70,6 +71,7 @@ class Run {
   // an end without progress is a crash.
   void accept_inputs(AttemptRecord* attempts) {
     log_.info(fmt::format("{}, recipe {} ({})", version_line(), recipe_.source, recipe_.hash()));
+    place_on_cores(recipe_, ranks_.env(), device_, log_);
     inputs_ = read_inputs(recipe_, ranks_, log_);
     if (inputs_.start) check_same_run(inputs_.start->manifest().run, expected(), log_);
     ranks_.first_does([&] {

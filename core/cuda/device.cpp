@@ -1,6 +1,9 @@
 // device.h in a build with CUDA.
 #include "core/cuda/device.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdlib>
 
 #include <ATen/Context.h>
@@ -30,6 +33,21 @@ bool gpu_available() {
   const bool ok = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
   cudaGetLastError();
   return ok;
+}
+
+std::vector<std::string> gpu_bus_ids() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "looking for GPUs");
+  std::vector<std::string> ids;
+  for (int index = 0; index < count; ++index) {
+    std::array<char, 32> text{};
+    check(cudaDeviceGetPCIBusId(text.data(), text.size(), index), "asking where a GPU sits");
+    std::string id = text.data();
+    std::transform(id.begin(), id.end(), id.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    ids.push_back(id);
+  }
+  return ids;
 }
 
 void prepare_device(const DeviceOptions& options) {

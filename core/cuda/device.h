@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <c10/core/Device.h>
 
@@ -12,6 +13,10 @@ namespace wam {
 
 // True when this build has CUDA support and a GPU answers.
 bool gpu_available();
+
+// Where the GPUs that this process sees sit on the PCI bus, by their index, as sysfs calls them:
+// "0000:1b:00.0". Empty in a build without CUDA.
+std::vector<std::string> gpu_bus_ids();
 
 // What the numbers of a run depend on beside the seed: chosen once, before the first tensor.
 struct DeviceOptions {

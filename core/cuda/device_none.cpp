@@ -8,6 +8,10 @@ bool gpu_available() {
   return false;
 }
 
+std::vector<std::string> gpu_bus_ids() {
+  return {};
+}
+
 void prepare_device(const DeviceOptions& options) {
   require<DeviceError>(options.device.is_cpu(),
                        "preparing {}: this build has no GPU support. Fix: build with WAM_CUDA=ON, "

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
-
-#include <sched.h>
 
 namespace wam {
 
@@ -40,17 +37,6 @@ ResolvedTrain resolve(const TrainSection& section, Problems& problems) {
   out.warmup_steps = std::min(static_cast<std::int64_t>(std::min(steps, 9e15)), section.steps);
   out.options.warmup = static_cast<double>(out.warmup_steps);
   return out;
-}
-
-std::int64_t resolve_threads(const RunSection& section, int ranks_on_host) {
-  if (section.threads) return *section.threads;
-  const auto all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const int own = sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : all;
-  // A launcher that binds its ranks to cores has shared them out already.
-  const bool shared = own * ranks_on_host > all;
-  return std::max(1, shared ? own / ranks_on_host : own);
 }
 
 }  // namespace wam

@@ -34,6 +34,13 @@ struct EnumNames<GraphChoice> {
                                     std::pair{GraphChoice::kOff, std::string_view("off")}};
 };
 
+enum class PinChoice { kAuto, kOff };
+template <>
+struct EnumNames<PinChoice> {
+  static constexpr std::array table{std::pair{PinChoice::kAuto, std::string_view("auto")},
+                                    std::pair{PinChoice::kOff, std::string_view("off")}};
+};
+
 enum class ComputeType { kBf16, kFp32, kFp64 };
 template <>
 struct EnumNames<ComputeType> {
@@ -69,6 +76,7 @@ struct RunSection {
   DeviceChoice device = DeviceChoice::kAuto;
   GraphChoice graphs = GraphChoice::kAuto;
   std::optional<std::int64_t> threads;
+  PinChoice pin = PinChoice::kAuto;
   std::int64_t max_crashes = 3;
   double timeout_s = 600;
 
@@ -91,6 +99,11 @@ struct RunSection {
       "may use, which the ranks of a host share. "
       "On the CPU, runs with another number are not equal bit for bit.",
       at_least(1));
+    v("pin", pin,
+      "auto: where the ranks of a host may all use all of its cores, each keeps to an equal part "
+      "of "
+      "them, near its GPU; what a launcher has divided stays as it is. off: the kernel places "
+      "them.");
     v("timeout_s", timeout_s,
       "With several ranks: how long one may stand still, in a collective or anywhere else, before "
       "the run ends with a message that names it (seconds). A rank that dies is noticed within 15.",
@@ -241,9 +254,5 @@ struct ResolvedTrain {
 // Problems: micro_batch above global_batch, a warm-up that is not a whole number of steps or longer
 // than the run.
 ResolvedTrain resolve(const TrainSection& section, Problems& problems);
-
-// Threads with which the CPU computes: what was asked for, else the cores of this process, or its
-// share where `ranks_on_host` processes may use all of them.
-std::int64_t resolve_threads(const RunSection& section, int ranks_on_host);
 
 }  // namespace wam

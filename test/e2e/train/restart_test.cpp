@@ -1,45 +1,19 @@
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <thread>
+#include <string>
 
-#include <fmt/core.h>
-#include <sys/wait.h>
-
+#include "test/e2e/support/shell.h"
 #include "test/e2e/support/tiny_run.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
 
 // scripts/restart.sh: what is started again, and what ends the loop.
 
-namespace fs = std::filesystem;
 using Catch::Contains;
+using wam::test::bash;
 using wam::test::file_content;
+using wam::test::quoted;
 using wam::test::TempFolder;
 using wam::test::TinyRuns;
-
-namespace {
-
-// Runs a script of bash in a folder; its exit code. What it says goes to the file "said".
-int bash(const fs::path& folder, const std::string& script) {
-  std::ofstream(folder / "script.sh") << "set -u\nexport WAM_RESTART_WAIT_S=0\n"
-                                      << "restart=" WAM_SOURCE_DIR "/scripts/restart.sh\n"
-                                      << script;
-  const std::string command =
-      fmt::format("cd '{}' && timeout 120 bash script.sh >said 2>&1", folder.string());
-  const int status = std::system(command.c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::string quoted(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += fmt::format(" '{}'", word);
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("restart: again after the machine's errors and signals, and after nothing else") {
   const TempFolder folder;
@@ -62,13 +36,13 @@ rm -f starts
   for (const Case& c : {Case{"0", 0, 1}, Case{"3 9 3 0 0", 0, 4}, Case{"9 1 0", 1, 2},
                         Case{"2 0", 2, 1}, Case{"3 4 0", 4, 2}}) {
     INFO(c.codes);
-    CHECK(bash(folder.path(), fake + "echo " + c.codes + " >codes\n$restart bash fake.sh\n") ==
-          c.code);
+    CHECK(bash(folder.path(),
+               fake + "echo " + c.codes + " >codes\n$scripts/restart.sh bash fake.sh\n") == c.code);
     std::string starts;
     for (int i = 0; i < c.starts; ++i) starts += "started\n";
     CHECK(file_content(folder.path() / "starts") == starts);
   }
-  CHECK(bash(folder.path(), "$restart\n") == 2);
+  CHECK(bash(folder.path(), "$scripts/restart.sh\n") == 2);
 }
 
 TEST_CASE("restart: a stop reaches the command once, and no start follows") {
@@ -80,7 +54,7 @@ echo started >>starts
 while [[ ! -e told ]]; do sleep 0.05; done
 exit 3
 END
-$restart bash fake.sh &
+$scripts/restart.sh bash fake.sh &
 while [[ ! -e starts ]]; do sleep 0.05; done
 sleep 0.2
 kill -TERM $!
@@ -113,7 +87,7 @@ rm -f starts
   const auto loop = [&](const std::string& run, const std::string& times,
                         const std::string& awaited, const TinyRuns::Overrides& set) {
     return bash(runs.path(), killer + "export times=" + times + " awaited='" + awaited + "'\n" +
-                                 "$restart bash killer.sh " WAM_PROGRAM +
+                                 "$scripts/restart.sh bash killer.sh " WAM_PROGRAM +
                                  quoted(runs.arguments("train", run, set)) + "\n");
   };
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/cores.h"
+#include "parallel/launch/launch_env.h"
+
+namespace wam {
+
+// The cores of one of the ranks of a host, which divide `all` (ordered by physical core) equally
+// among them: first those near its GPU, which it divides with the ranks that have the same ones
+// near, then what is left over. `near`: by local rank; a rank without an entry is near none. Every
+// rank of the host comes to the same division. All of them where there are fewer cores than ranks.
+// Ascending.
+Cores cores_of_rank(const Cores& all, const std::vector<Cores>& near, int ranks, int local_rank);
+
+// What to tell the user whose launcher left a rank fewer cores than it could use; nothing where it
+// left enough, or where no launcher was there. `share`: share_of_cores; `wanted`: threads that will
+// run.
+std::optional<std::string> narrow_mask_advice(Launcher launcher,
+                                              const CoreShare& share,
+                                              int wanted);
+
+}  // namespace wam
