@@ -28,7 +28,7 @@ int train_command(const RecipeArguments& arguments);
 int plan_command(const RecipeArguments& arguments, const PlanOptions& options, OutputFormat format);
 
 // Times parts of a run on random values and prints where the time goes; writes the figures that the
-// options name.
+// options name. Started as several ranks, the first one prints.
 struct BenchArguments {
   RecipeArguments recipe;
   BenchOptions options;

@@ -34,6 +34,11 @@ c10::ScalarType state_type(const ResolvedRecipe& recipe) {
   return recipe.options.precision.compute == ComputeType::kFp64 ? c10::kDouble : c10::kFloat;
 }
 
+c10::ScalarType reduce_type(const ResolvedRecipe& recipe) {
+  return recipe.options.parallel.reduce_dtype == ReduceType::kBf16 ? c10::kBFloat16
+                                                                   : state_type(recipe);
+}
+
 bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device) {
   require<ConfigError>(recipe.options.run.graphs != GraphChoice::kOn || device.is_cuda(),
                        "run.graphs: on, but the run is on the CPU, which has no CUDA graphs. Fix: "

@@ -13,6 +13,8 @@ c10::Device resolve_device(const ResolvedRecipe& recipe, int local_rank = 0);
 c10::ScalarType compute_type(const ResolvedRecipe& recipe);
 // Of master weights, moments and gradients.
 c10::ScalarType state_type(const ResolvedRecipe& recipe);
+// In which gradients travel.
+c10::ScalarType reduce_type(const ResolvedRecipe& recipe);
 // Whether steps are replayed as CUDA graphs. Errors: ConfigError where the device has none.
 bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device);
 // Whether master weights and moments lie in host memory.

@@ -59,9 +59,7 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
                                    .state_on_host = offloads_state(recipe),
                                    .shards_weights = layout.shards_weights,
                                    .reduce = section.reduce,
-                                   .reduce_type = section.reduce_dtype == ReduceType::kBf16
-                                                      ? c10::kBFloat16
-                                                      : state_type(recipe),
+                                   .reduce_type = reduce_type(recipe),
                                    .axes = axes});
 }
 

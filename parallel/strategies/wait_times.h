@@ -33,7 +33,7 @@ class WaitTimes {
 
   // (kNumWaitCauses) float64 on the device: seconds since the last call. Enqueued on the current
   // stream.
-  [[nodiscard]] at::Tensor take();
+  at::Tensor take();
 
  private:
   void add(WaitCause cause, double seconds);

@@ -1,5 +1,6 @@
 #include "apps/wamtrain/bench/bench.h"
 
+#include "apps/wamtrain/bench/comm_bench.h"
 #include "apps/wamtrain/bench/context.h"
 #include "apps/wamtrain/bench/encoders_bench.h"
 #include "apps/wamtrain/bench/model_bench.h"
@@ -12,7 +13,11 @@
 namespace wam {
 namespace {
 
-void check_fits(const ResolvedRecipe& recipe, const BenchOptions& options) {
+void check_fits(const ResolvedRecipe& recipe, const BenchOptions& options, const LaunchEnv& env) {
+  require<ConfigError>(!options.save || env.local_world_size == env.world_size,
+                       "--save: rates are those inside one machine, and this start has {} of its "
+                       "{} ranks here. Fix: start all ranks on one machine.",
+                       env.local_world_size, env.world_size);
   const std::int64_t longest = recipe.model.config.text_length;
   require<ConfigError>(options.text_rows.value_or(1) <= longest,
                        "--text-rows {}: the model reads {} at most. Fix: give 1 to {}.",
@@ -31,6 +36,8 @@ BenchResult run_one(const BenchContext& context) {
       return bench_step(context);
     case BenchWhat::kLoop:
       return bench_loop(context);
+    case BenchWhat::kComm:
+      return bench_comm(context);
     case BenchWhat::kData:
       return bench_data(context);
   }
@@ -41,25 +48,32 @@ BenchResult run_one(const BenchContext& context) {
 
 BenchResult run_bench(const ResolvedRecipe& recipe,
                       const BenchOptions& options,
+                      Ranks& ranks,
                       BenchOrigin& origin,
                       Log& log) {
-  check_fits(recipe, options);
-  const c10::Device device = resolve_device(recipe);
+  check_fits(recipe, options, ranks.env());
+  const c10::Device device = resolve_device(recipe, ranks.env().local_rank);
   prepare_device({.device = device,
                   .cpu_threads = static_cast<int>(recipe.threads),
                   .deterministic = recipe.options.precision.deterministic});
   origin.card = describe_device(device);
   origin.memory_bytes = device_memory(device).total_bytes;
-  // The loader has nothing to do with the card.
-  if (options.ceiling_seconds > 0 && options.what != BenchWhat::kData) {
+  // Loader and links have nothing to do with it.
+  const bool about_card = options.what != BenchWhat::kData && options.what != BenchWhat::kComm;
+  if (options.ceiling_seconds > 0 && about_card) {
     log.info("measuring what the device can do");
     origin.ceilings = measure_ceilings(device, options.ceiling_seconds);
   }
+  const LaunchEnv& env = ranks.env();
+  const Layout layout = layout_of(recipe.options.parallel, env.world_size, env.local_world_size);
   return run_one({.recipe = recipe,
                   .options = options,
                   .device = device,
                   .type = compute_type(recipe),
                   .ceilings = origin.ceilings,
+                  .ranks = ranks,
+                  .layout = layout,
+                  .axes = ranks.connect(layout, device),
                   .log = log});
 }
 

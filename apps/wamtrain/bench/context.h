@@ -12,6 +12,7 @@
 #include "apps/wamtrain/bench/options.h"
 #include "apps/wamtrain/bench/result.h"
 #include "apps/wamtrain/bench/timeline.h"
+#include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
 
@@ -24,6 +25,9 @@ struct BenchContext {
   c10::Device device;
   c10::ScalarType type;
   std::optional<Ceilings> ceilings;
+  Ranks& ranks;
+  Layout layout;  // of the recipe's strategy on these ranks, and what connects them
+  MeshAxes axes;
   Log& log;
 
   [[nodiscard]] std::int64_t text_rows() const {

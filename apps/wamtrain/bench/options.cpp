@@ -53,8 +53,22 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
-  refuse(o.save, "--save", {kModel, kEncoders, kOptimizer});
+  refuse(o.save, "--save", {kModel, kEncoders, kOptimizer, kComm});
   refuse(!o.profile.empty(), "--profile", {kModel, kEncoders, kStep, kOptimizer, kLoop});
+}
+
+void check_ranks(const BenchOptions& o, int ranks, std::vector<std::string>& problems) {
+  if (o.what == BenchWhat::kComm && ranks == 1) {
+    problems.emplace_back(
+        "--what comm: this start has one rank, so there is nothing to measure. Fix: start several, "
+        "such as mpirun -np 2 wamtrain bench ...");
+  }
+  if (ranks > 1 && !one_of(o.what, {BenchWhat::kComm})) {
+    problems.push_back(
+        fmt::format("--what {}: it is measured on one rank, and this start has {}. Fix: start it "
+                    "without a launcher.",
+                    name_of(o.what), ranks));
+  }
 }
 
 void check_ranges(const BenchOptions& o, std::vector<std::string>& problems) {
@@ -122,6 +136,8 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
   static const std::vector<std::string> kData{"samples_s", "ms"};
+  static const std::vector<std::string> kComm{"all_gather_gb_s", "reduce_scatter_gb_s",
+                                              "all_reduce_gb_s"};
   switch (what) {
     case BenchWhat::kModel:
       return kModel;
@@ -134,6 +150,8 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
       return kOptimizer;
     case BenchWhat::kData:
       return kData;
+    case BenchWhat::kComm:
+      return kComm;
   }
   throw InvariantError("a benchmark without figures");
 }
@@ -161,8 +179,9 @@ std::vector<FigureId> figure_ids(const BenchOptions& options) {
   return out;
 }
 
-void check(const BenchOptions& options) {
+void check(const BenchOptions& options, int ranks) {
   std::vector<std::string> problems;
+  check_ranks(options, ranks, problems);
   check_ranges(options, problems);
   check_company(options, problems);
   if (!problems.empty()) throw ConfigError::of(problems);

@@ -14,7 +14,7 @@
 namespace wam {
 
 // What `wamtrain bench` times.
-enum class BenchWhat { kModel, kEncoders, kStep, kOptimizer, kData, kLoop };
+enum class BenchWhat { kModel, kEncoders, kStep, kOptimizer, kData, kLoop, kComm };
 
 template <>
 struct EnumNames<BenchWhat> {
@@ -23,7 +23,8 @@ struct EnumNames<BenchWhat> {
                                     std::pair{BenchWhat::kStep, std::string_view("step")},
                                     std::pair{BenchWhat::kOptimizer, std::string_view("optimizer")},
                                     std::pair{BenchWhat::kData, std::string_view("data")},
-                                    std::pair{BenchWhat::kLoop, std::string_view("loop")}};
+                                    std::pair{BenchWhat::kLoop, std::string_view("loop")},
+                                    std::pair{BenchWhat::kComm, std::string_view("comm")}};
 };
 
 enum class BenchEncoder { kAll, kVae, kClip, kText };
@@ -70,7 +71,8 @@ const std::vector<std::string>& figure_names(BenchWhat what);
 // benchmark does not have.
 std::vector<FigureId> figure_ids(const BenchOptions& options);
 
-// Errors: ConfigError that lists every option that is out of range or does not go with another.
-void check(const BenchOptions& options);
+// Errors: ConfigError that lists every option that is out of range, or does not go with another or
+// with so many ranks.
+void check(const BenchOptions& options, int ranks = 1);
 
 }  // namespace wam

@@ -94,6 +94,19 @@ std::string kernels_text(const BenchResult& result) {
          fmt::format("{:>10}{:>9}{:>10}  and {} more\n", "", "", "", result.kernels.size() - shown);
 }
 
+std::string transfers_text(const BenchResult& result) {
+  if (result.transfers.empty()) return "";
+  std::string out =
+      fmt::format("\n{:<10}{:>6}  {:<15}{:>12}{:>11}{:>16}{:>10}{:>13}\n", "axis", "ranks",
+                  "collective", "size", "ms", "algorithm GB/s", "bus GB/s", "link GB/s");
+  for (const TransferLine& line : result.transfers) {
+    out += fmt::format("{:<10}{:>6}  {:<15}{:>12}{:>11.3f}{:>16.2f}{:>10.2f}{:>13}\n", line.axis,
+                       line.ranks, line.operation, human_bytes(static_cast<double>(line.bytes)),
+                       line.ms, line.algorithm_gb_s, line.bus_gb_s, cell(line.link_gb_s, 1));
+  }
+  return out;
+}
+
 Json ceiling_json(const std::optional<Ceilings>& ceilings) {
   if (!ceilings) return nullptr;
   return {{"matmul_tflops", ceilings->matmul_tflops}, {"copy_tb_s", ceilings->copy_tb_s}};
@@ -134,6 +147,16 @@ void add_rest(Json& out, const BenchResult& result, const BenchOrigin& origin) {
   for (const KernelLine& line : result.kernels) {
     out["kernels"].push_back({{"name", line.name}, {"launches", line.launches}, {"ms", line.ms}});
   }
+  for (const TransferLine& line : result.transfers) {
+    out["transfers"].push_back({{"axis", line.axis},
+                                {"ranks", line.ranks},
+                                {"operation", line.operation},
+                                {"bytes", line.bytes},
+                                {"ms", line.ms},
+                                {"algorithm_gb_s", line.algorithm_gb_s},
+                                {"bus_gb_s", line.bus_gb_s},
+                                {"link_gb_s", maybe(line.link_gb_s)}});
+  }
   if (!result.notes.empty()) out["notes"] = result.notes;
 }
 
@@ -162,7 +185,7 @@ std::string bench_text(const BenchResult& result, const BenchOrigin& origin) {
                        amount(origin.ceilings->matmul_tflops, "TFLOP/s"), "the card: copy",
                        amount(origin.ceilings->copy_tb_s, "TB/s"));
   }
-  out += phases_text(result, origin) + kernels_text(result);
+  out += phases_text(result, origin) + kernels_text(result) + transfers_text(result);
   for (const auto& note : result.notes) out += "\n" + note + "\n";
   return out;
 }

@@ -16,7 +16,7 @@ struct Figure {
   std::string name;   // of figure_names
   std::string title;  // for people: "median of 10"
   double value = 0;
-  // ms, samples/s, TFLOP/s, TB/s, share (0 to 1), bytes or launches.
+  // ms, samples/s, TFLOP/s, TB/s, GB/s, share (0 to 1), bytes or launches.
   std::string unit;
   std::optional<double> ratio;  // to the card's own rate
 };
@@ -36,6 +36,18 @@ struct KernelLine {
   double ms = 0;        // of one step
 };
 
+// A collective over buffers of one size.
+struct TransferLine {
+  std::string axis;  // of the mesh
+  int ranks = 1;     // on it
+  std::string operation;
+  std::int64_t bytes = 0;  // of the whole buffer
+  double ms = 0;
+  double algorithm_gb_s = 0;        // bytes / time
+  double bus_gb_s = 0;              // what one rank sends / time
+  std::optional<double> link_gb_s;  // the latter as the card's rates have it
+};
+
 // What a benchmark found, for people and for scripts.
 struct BenchResult {
   std::string title;                                          // "transformer, forward + backward"
@@ -44,6 +56,7 @@ struct BenchResult {
   double step_ms = 0;  // what the phases are shares of
   std::vector<StepPart> phases;
   std::vector<KernelLine> kernels;  // the longest first
+  std::vector<TransferLine> transfers;
   std::vector<std::string> notes;
 
   // Errors: ConfigError when this run did not measure it.

@@ -23,6 +23,10 @@ double figure_or_zero(const BenchResult& result, const std::string& name) {
   return found == result.figures.end() ? 0 : rounded(found->value, 1e-2);
 }
 
+Rate rate_of(const BenchResult& result, const std::string& figure, const std::string& source) {
+  return {.value = rounded(result.figure(figure).value, 1e-3), .source = source};
+}
+
 CardRates rates_of(const std::filesystem::path& file, const BenchOrigin& origin) {
   CardRates rates;
   rates.card = origin.card;
@@ -89,6 +93,11 @@ std::filesystem::path save_rates(const ResolvedRecipe& recipe,
     } else {
       rates.optimizer_tb_s = {.value = tb_s, .source = source};
     }
+  }
+  if (options.what == BenchWhat::kComm) {
+    rates.all_gather_gb_s = rate_of(result, "all_gather_gb_s", source);
+    rates.reduce_scatter_gb_s = rate_of(result, "reduce_scatter_gb_s", source);
+    rates.all_reduce_gb_s = rate_of(result, "all_reduce_gb_s", source);
   }
   if (origin.ceilings) {
     rates.matmul_tflops = {.value = origin.ceilings->matmul_tflops, .source = source};

@@ -8,9 +8,9 @@
 
 namespace wam {
 
-// Puts what a benchmark of the model, the encoders or the optimizer found, and the card's own rates
-// where they were measured, into the rates file of the card, which is made where there is none.
-// Returns its path. Errors: ConfigError when the file is another card's.
+// Puts what a benchmark of the model, the encoders, the optimizer or the links of a node found, and
+// the card's own rates where they were measured, into the rates file of the card, which is made
+// where there is none. Returns its path. Errors: ConfigError when the file is another card's.
 std::filesystem::path save_rates(const ResolvedRecipe& recipe,
                                  const BenchOptions& options,
                                  const BenchResult& result,

@@ -161,7 +161,7 @@ class StepsBench {
                           .source = source,
                           .metrics = &metrics_,
                           .log = quiet,
-                          .stop = stop_,
+                          .stop = context_.ranks.stop(),
                           .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
@@ -172,7 +172,8 @@ class StepsBench {
     options.checkpoint_at_end = false;
     options.validate_every = 0;
     const LoopEnd end = run_loop(parts, options, done_);
-    require<Error>(end == LoopEnd::kFinished, "benchmark: ended, {}.", stop_.reason());
+    require<Error>(end == LoopEnd::kFinished, "benchmark: ended, {}.",
+                   context_.ranks.stop().reason());
     done_ += steps;
   }
 
@@ -217,8 +218,6 @@ class StepsBench {
   }
 
   const BenchContext& context_;
-  StopSignal signal_;
-  LocalStop stop_{signal_};
   ScratchFile scratch_;
   StepClock clock_;
   std::unique_ptr<WamModel> model_;

@@ -16,12 +16,12 @@ using wam::test::Workplace;
 namespace {
 
 // One step and a short look at the card's own rate, on the CPU.
-Outcome bench(const Workplace& place, const std::vector<std::string>& more) {
+Outcome bench(const Workplace& place, const std::vector<std::string>& more, int ranks = 1) {
   std::vector<std::string> arguments{
       "bench", "recipe.yaml",       "--set", "run.device=cpu", "--steps",
       "1",     "--ceiling-seconds", "0.01"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_wamtrain(arguments, place.path());
+  return run_wamtrain(arguments, place.path(), ranks);
 }
 
 nlohmann::json read_json(const std::filesystem::path& file) {
@@ -119,6 +119,42 @@ TEST_CASE("bench: every part of a run is timed, and none leaves a run behind") {
   }
   CHECK(std::filesystem::exists(place.path() / "trace.json"));
   CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("bench: links between two ranks, kept in a rates file that is read again") {
+  if (!wam::test::has_mpirun()) return;
+  const Workplace place;
+  place.write_recipe();
+  const std::vector<std::string> comm{"--what", "comm", "--save", "rates/cpu.yaml"};
+
+  const auto first = bench(place, comm, 2);
+  INFO(first.out << first.err);
+  REQUIRE(first.exit_code == 0);
+  for (const char* part : {"world          2  all_gather", "world          2  reduce_scatter",
+                           "world          2  all_reduce", "bus GB/s", "rates saved"}) {
+    CHECK_THAT(first.out, Contains(part));
+  }
+
+  auto again = comm;
+  again.emplace_back("--json");
+  const auto second = bench(place, again, 2);
+  REQUIRE(second.exit_code == 0);
+  const auto json = nlohmann::json::parse(second.out);  // of one rank alone
+  REQUIRE(json["transfers"].size() == 3);
+  for (const auto& line : json["transfers"]) {
+    CHECK(line["ms"].get<double>() > 0);
+    CHECK(line["algorithm_gb_s"].get<double>() > 0);
+    CHECK(line["link_gb_s"].get<double>() > 0);  // of the first
+  }
+  CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("bench: with one rank there are no links") {
+  const Workplace place;
+  place.write_recipe();
+  const auto done = bench(place, {"--what", "comm"});
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Contains("nothing to measure. Fix: "));
 }
 
 TEST_CASE("bench: the loop wants a dataset") {

@@ -9,9 +9,9 @@ using wam::BenchWhat;
 
 namespace {
 
-std::string refusal(const BenchOptions& options) {
+std::string refusal(const BenchOptions& options, int ranks = 1) {
   try {
-    wam::check(options);
+    wam::check(options, ranks);
   } catch (const wam::ConfigError& error) {
     return error.what();
   }
@@ -25,7 +25,7 @@ TEST_CASE("bench options: the defaults go together, whatever is timed") {
     BenchOptions options;
     options.what = what;
     INFO(name);
-    CHECK(refusal(options).empty());
+    CHECK(refusal(options, what == BenchWhat::kComm ? 2 : 1).empty());
     CHECK_FALSE(wam::figure_names(what).empty());
   }
 }
@@ -47,6 +47,18 @@ TEST_CASE("bench options: every problem is named at once") {
                            "--clips does not go with", "--encoder does not go with"}) {
     CHECK_THAT(text, Contains(part));
   }
+}
+
+TEST_CASE("bench options: links need several ranks, and a loader one") {
+  BenchOptions options;
+  options.what = BenchWhat::kComm;
+  CHECK_THAT(refusal(options), Contains("one rank, so there is nothing to measure. Fix: "));
+  options.assume_world = 2;
+  CHECK_THAT(refusal(options, 2), Contains("--assume-world does not go with --what comm"));
+
+  BenchOptions data;
+  data.what = BenchWhat::kData;
+  CHECK_THAT(refusal(data, 2), Contains("--what data") && Contains("this start has 2. Fix: "));
 }
 
 TEST_CASE("bench options: a trace needs profiled steps, a folder a name") {
@@ -82,6 +94,7 @@ TEST_CASE("bench options: an id takes the named figure, the one it ends in, or t
   CHECK(figure_of(BenchWhat::kOptimizer, "adamw_tb_s") == "tb_s");
   CHECK(figure_of(BenchWhat::kLoop, "5b_loop_samples_s") == "samples_s");
   CHECK(figure_of(BenchWhat::kLoop, "5b_loop_idle_share") == "idle_share");
+  CHECK(figure_of(BenchWhat::kComm, "h200_all_reduce_gb_s") == "all_reduce_gb_s");
 }
 
 TEST_CASE("bench options: an id names a file, and a figure that there is") {

@@ -103,3 +103,28 @@ TEST_CASE("bench JSON: a figure that this run lacks is said") {
   CHECK_THROWS_WITH(figure_json({"a", "host_ms"}, make_result(), make_origin()),
                     Contains("host_ms was not measured in this run"));
 }
+
+TEST_CASE("bench table: collectives by axis and size, within 100 columns") {
+  BenchResult result;
+  result.title = "collectives by size";
+  result.transfers = {{.axis = "replicate",
+                       .ranks = 128,
+                       .operation = "reduce_scatter",
+                       .bytes = 1024 * 1024,
+                       .ms = 0.5,
+                       .algorithm_gb_s = 2.097,
+                       .bus_gb_s = 1.048,
+                       .link_gb_s = 255}};
+
+  const std::string text = bench_text(result, make_origin());
+
+  for (const char* part : {"replicate", "128", "reduce_scatter", "1.00 MiB", "0.500", "2.10",
+                           "1.05", "255.0", "algorithm GB/s", "bus GB/s", "link GB/s"}) {
+    CHECK_THAT(text, Contains(part));
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+  const auto json = nlohmann::json::parse(bench_json(result, make_origin()));
+  CHECK(json["transfers"][0]["bus_gb_s"] == 1.048);
+  CHECK(json["transfers"][0]["link_gb_s"] == 255);
+}

@@ -13,8 +13,8 @@ TEST_CASE("step lines: what the training loop writes is read back") {
     kept = scratch.path();
     wam::MetricsFile metrics(scratch.path());
     wam::StepMetrics line;
-    line.step_s = 0.25;
-    line.data_wait_s = 0.125;
+    line.times.step_s = 0.25;
+    line.times.data_wait_s = 0.125;
     metrics.write(line);
     line.skipped = true;
     metrics.write(line);
