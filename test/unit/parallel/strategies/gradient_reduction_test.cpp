@@ -37,7 +37,7 @@ class Rank {
     const wam::UnitPlacement placement{.shard_idx = shards_->axis_rank(),
                                        .num_shards = shards_->axis_size()};
     for (const auto& spec : rank_specs(kBlocks)) units_.emplace_back(spec, placement);
-    reduction_.emplace(units_, *shards_, *replicas_, lane_, options);
+    reduction_.emplace(units_, *shards_, *replicas_, lane_, waits_, options);
   }
 
   // Adds `value` (times a power of two, by unit) to every gradient.
@@ -84,6 +84,7 @@ class Rank {
   std::shared_ptr<wam::Collectives> replicas_;
   std::vector<Unit> units_;
   wam::Lane lane_{at::kCPU};
+  wam::WaitTimes waits_{at::kCPU};
   std::optional<GradientReduction> reduction_;
 };
 

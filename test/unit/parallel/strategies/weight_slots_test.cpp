@@ -30,7 +30,7 @@ class Rank {
     for (const auto& spec : specs_) {
       units_.emplace_back(spec, wam::UnitPlacement{.shard_idx = rank, .num_shards = kRanks});
     }
-    slots_.emplace(units_, *shards_, lane_);
+    slots_.emplace(units_, *shards_, lane_, waits_);
     set_weights(0);
   }
 
@@ -79,6 +79,7 @@ class Rank {
   std::vector<wam::UnitSpec> specs_;
   std::vector<Unit> units_;
   wam::Lane lane_{at::kCPU};
+  wam::WaitTimes waits_{at::kCPU};
   std::optional<wam::WeightSlots> slots_;
   double more_ = 0;
 };
