@@ -58,7 +58,7 @@ class Ranks {
   // `note_error` is told each before it is thrown, for the files that remember it; or, on another
   // thread, the last words of a process that has to be ended by force.
   int run(const std::function<int()>& work,
-          const std::function<void(const std::string&)>& note_error);
+          const std::function<void(const std::string&)>& note_error = {});
 
  private:
   struct Several;
