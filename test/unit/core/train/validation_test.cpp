@@ -134,7 +134,7 @@ TEST_CASE("validation: keeps actions of a few windows, spread over all, in physi
   CHECK(window["prediction"][0][0].get<double>() == Approx(3.5));
 }
 
-TEST_CASE("validation: fewer windows than asked for are all taken; none is an error") {
+TEST_CASE("validation: fewer windows than asked for are all taken, none is an error") {
   Setup setup;
   setup.options.windows = 100;
   CHECK(Validator(setup.windows, collate_windows, setup.options).windows() == 8);
