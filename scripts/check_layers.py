@@ -36,6 +36,8 @@ THIRD_PARTY = [
     ("torch/torch.h and ATen/ATen.h (they take 15 to 30 s to compile)",
      re.compile(r"^(torch/torch\.h|torch/all\.h|ATen/ATen\.h|torch/extension\.h)$"), ()),
 ]
+# CMake splits a test's name there, and what it then calls runs no test and succeeds.
+SEMICOLON = re.compile(r'TEST_CASE\(\s*"[^"]*;')
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -87,6 +89,8 @@ def check(root):
                 problems.append(f"{path}: {lines} lines, at most {MAX_LINES}: split it")
             if file.suffix in SOURCES:
                 problems.extend(faults_of(path, text))
+                if SEMICOLON.search(text):
+                    problems.append(f"{path}: a semicolon in a test's name: ctest would not run it")
     return problems
 
 

@@ -55,7 +55,7 @@ int bench_on_ranks(const BenchArguments& arguments,
   const bool is_json = format == OutputFormat::kJson;
   const RunSection& run = recipe.options.run;
   Ranks ranks(run.dir, std::chrono::milliseconds(static_cast<std::int64_t>(1000 * run.timeout_s)));
-  return ranks.run([&] {
+  const auto work = [&] {
     BenchOrigin origin;
     origin.program = version_line();
     origin.commit = kCommit;
@@ -65,7 +65,8 @@ int bench_on_ranks(const BenchArguments& arguments,
     const BenchResult result = run_bench(recipe, options, ranks, origin, log);
     if (ranks.is_first()) tell(arguments, recipe, result, origin, format);
     return static_cast<int>(kExitOk);
-  });
+  };
+  return ranks.run(work, [](const std::string&) {});  // a benchmark leaves no record
 }
 
 }  // namespace

@@ -223,6 +223,8 @@ class Run {
                           .micro_batch = recipe_.train.options.micro_batch,
                           .seed = recipe_.options.run.seed,
                           .shuffled = validate.shuffled,
+                          .rank = ranks_.env().global_rank,
+                          .world = ranks_.env().world_size,
                           .moved = [this] { ranks_.moved(); }});
   }
 

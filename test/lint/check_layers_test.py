@@ -27,6 +27,7 @@ FAULTY = [
     ("models/vae/vae.cpp", "#include <arrow/api.h>\n", "FFmpeg and Arrow headers"),
     ("test/unit/a_test.cpp", "#include <torch/torch.h>\n", "belong in no file"),
     ("core/base/errors.cpp", '#include "errors.h"\n', "name the file from the project's root"),
+    ("test/unit/b_test.cpp", 'TEST_CASE("one; two") {}\n', "a semicolon in a test's name"),
     ("data/loader/loader.cpp", "\n" * 501, "501 lines, at most 500"),
 ]
 

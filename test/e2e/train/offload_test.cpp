@@ -5,7 +5,7 @@
 
 using wam::test::TinyRuns;
 
-TEST_CASE("offload: the same bits; a run goes on with the state where the recipe says") {
+TEST_CASE("offload: the same bits, a run goes on with the state where the recipe says") {
   const TinyRuns runs;
   const auto with = [](TinyRuns::Overrides overrides) {
     overrides.insert(overrides.end(), {"train.steps=4", "checkpoint.every=2"});

@@ -68,7 +68,7 @@ wait $!
   CHECK_THAT(file_content(folder.path() / "said"), Contains("TERM received"));
 }
 
-TEST_CASE("restart: a run that is killed goes on; one that is killed at one step comes to an end") {
+TEST_CASE("restart: a run that is killed goes on, one that is killed at one step comes to an end") {
   const TinyRuns runs;
   const TinyRuns::Overrides overrides{"train.steps=12", "checkpoint.every=4"};
   runs.must_train("straight", overrides);

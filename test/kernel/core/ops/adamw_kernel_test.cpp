@@ -80,7 +80,7 @@ TEST_CASE("AdamW kernel and AdamW over host memory: the same bits") {
   }
 }
 
-TEST_CASE("AdamW kernel: a copy in float32, none at all; padding stays zero") {
+TEST_CASE("AdamW kernel: a copy in float32, none at all, padding stays zero") {
   if (test::skipped_without_gpu()) return;
   const AdamWShard start = make_shard({143, 13, 1, 70, 4096}, at::kFloat);
   const AdamWControl control = decided(kGpu, 3, 2.0);
@@ -100,7 +100,7 @@ TEST_CASE("AdamW kernel: a copy in float32, none at all; padding stays zero") {
   }
 }
 
-TEST_CASE("AdamW kernel: a skipped update leaves everything; gradients are zeroed when asked to") {
+TEST_CASE("AdamW kernel: a skipped update leaves everything, gradients are zeroed when asked to") {
   if (test::skipped_without_gpu()) return;
   AdamWOptions zeroing = kOptions;
   zeroing.zero_gradients = true;
@@ -126,7 +126,7 @@ TEST_CASE("AdamW kernel: a skipped update leaves everything; gradients are zeroe
   CHECK(zeroed.gradient.eq(0).all().item<bool>());
 }
 
-TEST_CASE("AdamW kernel repeats bit for bit, on any stream; an empty shard is no work") {
+TEST_CASE("AdamW kernel repeats bit for bit, on any stream, an empty shard is no work") {
   if (test::skipped_without_gpu()) return;
   const AdamWShard start = on(make_shard({597 * 43, 7}, at::kBFloat16), kGpu, at::kFloat);
   const AdamWShard first = on(start, kGpu, at::kFloat);

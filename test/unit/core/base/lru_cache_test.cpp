@@ -32,7 +32,7 @@ TEST_CASE("A cache makes a value once and forgets the longest unused") {
   CHECK(cache.size() == 3);
 }
 
-TEST_CASE("Costs are summed; what is too large is handed out and not kept") {
+TEST_CASE("Costs are summed, what is too large is handed out and not kept") {
   Cache cache(10);
   cache.get(1, [] { return made(1, 6); });
   cache.get(2, [] { return made(2, 4); });

@@ -32,7 +32,7 @@ TEST_CASE("Files that cannot be read or written are named, with the reason") {
                     Contains("creating ") && Contains("No such file or directory"));
 }
 
-TEST_CASE("Folders are made, renamed and removed; what fails is named") {
+TEST_CASE("Folders are made, renamed and removed, what fails is named") {
   const test::TempFolder temp;
   make_folders(temp.path() / "a" / "b");
   write_file_atomically(temp.path() / "a" / "b" / "c", "x");

@@ -43,7 +43,7 @@ TEST_CASE("Channel norm: a sum of all terms is scaled to root mean square 1, the
   CHECK(channel(normed, 0) == Approx(n / (1 + std::exp(-n))));
 }
 
-TEST_CASE("Channel norm: the sum may be written over x or skip; x alone is copied") {
+TEST_CASE("Channel norm: the sum may be written over x or skip, x alone is copied") {
   const ChannelTerms terms{one_position({1, 5}), {}, one_position({1, 0})};
 
   channel_sum(terms, terms.skip_BCTHW);

@@ -35,7 +35,7 @@ TokenRows example() {
 
 }  // namespace
 
-TEST_CASE("Token runs: in the order of rows, then of tokens; short; every token once") {
+TEST_CASE("Token runs: in the order of rows, then of tokens, short, every token once") {
   const TokenRuns runs = token_runs(example(), 5, at::kCPU);
 
   REQUIRE(kRunTokens == 4);

@@ -285,7 +285,7 @@ TEST_CASE("loop: a stop request in the last step is a finished run") {
   CHECK(run.saved == std::vector<std::int64_t>{6});
 }
 
-TEST_CASE("loop: a gradient that is not finite skips the update; step, data and rate go on") {
+TEST_CASE("loop: a gradient that is not finite skips the update, step, data and rate go on") {
   const TempFolder folder;
   FakeRun run(folder.path(), 4, 2);
   run.model.bad_ordinals = {6};  // step 2

@@ -254,7 +254,7 @@ TEST_CASE("AdamW: reports the norm before clipping, and the share of each unit")
   CHECK(update.skipped.item<float>() == 0);
 }
 
-TEST_CASE("AdamW: publishes rounded weights; padding and frozen tensors stay as they were") {
+TEST_CASE("AdamW: publishes rounded weights, padding and frozen tensors stay as they were") {
   Setup setup({});
   Unit& unit = setup.sharding.units()[0];
   unit.weight(unit.spec().index_of("frozen")).fill_(5);

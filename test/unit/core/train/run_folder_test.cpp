@@ -41,7 +41,7 @@ TEST_CASE("Validation windows of steps after the checkpoint are removed with the
   CHECK(std::filesystem::exists(folder / "step_x.json"));
 }
 
-TEST_CASE("A last line that was cut off in writing goes; one before it is an error") {
+TEST_CASE("A last line that was cut off in writing goes, one before it is an error") {
   const test::TempFolder temp;
   const auto path = temp.path() / "metrics.jsonl";
   write_file_atomically(path, "{\"step\":1}\n{\"step\":2,\"lo");

@@ -1,159 +1,36 @@
 #include "core/train/validation.h"
 
 #include <fstream>
-#include <set>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/errors.h"
 #include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
+#include "test/unit/core/train/fake_windows.h"
 
-using wam::Batch;
-using wam::Losses;
-using wam::Prediction;
-using wam::Sample;
 using wam::Validator;
+using wam::test::collate_windows;
+using wam::test::FakeWindows;
+using wam::test::kSamplerSteps;
+using wam::test::WindowModel;
 
 namespace {
 
-constexpr std::int64_t kSteps = 5;  // of the sampler
-
-// Window 2 i + 1 shows i: the picture is i, the prompt says i, two actions are (i / 10, -i / 10)
-// and a padded third value. Window 7 is one action long. Even windows are not to be asked for. In a
-// mixture, window 5 is of a second dataset, whose actions have the first value only.
-class FakeWindows : public wam::Dataset {
- public:
-  explicit FakeWindows(std::uint64_t size) : size_(size) {}
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
-  [[nodiscard]] wam::SampleId identify(std::uint64_t window_idx) const override {
-    return {.dataset = mixture && window_idx == 5 ? 1 : 0,
-            .episode = 3,
-            .frame = static_cast<std::int64_t>(window_idx)};
-  }
-  [[nodiscard]] Sample load(std::uint64_t window_idx,
-                            std::uint64_t ordinal,
-                            wam::Transforms transforms) const override {
-    CHECK(transforms == wam::Transforms::kEvaluation);
-    Sample sample;
-    sample.id = identify(window_idx);
-    sample.ordinal = ordinal;
-    const auto i = static_cast<double>(window_idx / 2);
-    sample.image_THWC = at::full({1, 2, 2, 3}, i, at::kByte);
-    sample.state_NS = at::zeros({1, 4}, at::kFloat);
-    sample.action_PA = at::tensor({i / 10, -i / 10, 0.0}, at::kFloat).repeat({2, 1});
-    sample.action_mask_PA = at::ones({2, 3}, at::kBool);
-    sample.action_mask_PA.select(1, 2).fill_(false);
-    if (window_idx == 7) sample.action_mask_PA[1].fill_(false);
-    if (sample.id.dataset == 1) sample.action_mask_PA.select(1, 1).fill_(false);
-    sample.prompt = std::to_string(window_idx / 2);
-    return sample;
-  }
-  [[nodiscard]] std::vector<std::string> prompts() const override { return {}; }
-  [[nodiscard]] std::string fingerprint() const override { return "fake"; }
-  [[nodiscard]] wam::ActionMeaning action_meaning(std::int32_t /*dataset*/) const override {
-    return {.names = {"lift", "turn"}};
-  }
-  [[nodiscard]] at::Tensor physical_actions(std::int32_t dataset,
-                                            const at::Tensor& action_PA) const override {
-    if (dataset == 1) return action_PA.to(at::kDouble).slice(1, 0, 1) * 20.0;
-    const at::Tensor real = action_PA.to(at::kDouble).slice(1, 0, 2);
-    return real * at::tensor({10.0, 100.0}, at::kDouble) + 1.0;
-  }
-
-  bool mixture = false;
-
- private:
-  std::uint64_t size_;
-};
-
-Batch collate(const std::vector<Sample>& samples) {
-  Batch batch;
-  std::vector<at::Tensor> images;
-  std::vector<at::Tensor> actions;
-  std::vector<at::Tensor> masks;
-  for (const auto& sample : samples) {
-    batch.id.push_back(sample.id);
-    batch.ordinal.push_back(sample.ordinal);
-    batch.prompt.push_back(sample.prompt);
-    images.push_back(sample.image_THWC);
-    actions.push_back(sample.action_PA);
-    masks.push_back(sample.action_mask_PA);
-  }
-  batch.image_BTHWC = at::stack(images);
-  batch.action_BPA = at::stack(actions);
-  batch.action_mask_BPA = at::stack(masks);
-  return batch;
-}
-
-// Answers (what the picture shows / 10 + 0.05, what the prompt says / -10, 0.9).
-class FakeModel : public wam::Model {
- public:
-  [[nodiscard]] const std::vector<wam::UnitSpec>& units() const override { return units_; }
-  void initialise(const wam::TensorSpec& /*tensor*/,
-                  std::uint64_t /*seed*/,
-                  at::Tensor /*out*/) const override {}
-  Losses train(const Batch& /*batch*/,
-               wam::Sharding& /*sharding*/,
-               std::uint64_t /*seed*/,
-               double /*weight*/) override {
-    throw wam::InvariantError("validation does not train");
-  }
-  // Video loss of a sample: its ordinal + 1; action loss: ten times that.
-  Losses evaluate(const Batch& batch, wam::Sharding& /*sharding*/, std::uint64_t seed) override {
-    seeds.insert(seed);
-    double sum = 0;
-    for (const auto ordinal : batch.ordinal) sum += static_cast<double>(ordinal) + 1;
-    sizes.push_back(batch.size());
-    return {.loss = at::full({}, 11 * sum, at::kFloat),
-            .video = at::full({}, sum, at::kFloat),
-            .action = at::full({}, 10 * sum, at::kFloat)};
-  }
-  Prediction predict(const Batch& batch,
-                     wam::Sharding& /*sharding*/,
-                     std::uint64_t seed,
-                     std::int64_t steps) override {
-    CHECK(steps == kSteps);
-    seeds.insert(seed);
-    at::Tensor action = at::full({batch.size(), 2, 3}, 0.9, at::kFloat);
-    for (std::int64_t b = 0; b < batch.size(); ++b) {
-      const auto shown = batch.image_BTHWC[b].max().item<double>();
-      action[b].select(1, 0).fill_(shown / 10 + 0.05);
-      action[b].select(1, 1).fill_(-std::stod(batch.prompt[static_cast<std::size_t>(b)]) / 10);
-    }
-    return {.action_BPA = action, .latent_BCFYX = {}};
-  }
-
-  std::set<std::uint64_t> seeds;
-  std::vector<std::int64_t> sizes;
-
- private:
-  std::vector<wam::UnitSpec> units_{wam::make_unit("unit", {{.name = "w", .shape = {1}}})};
-};
-
 struct Setup {
   FakeWindows windows{8};
-  FakeModel model;
+  WindowModel model;
   wam::ShardedUnits sharding{model.units(), {}};
   wam::test::TempFolder folder;
   wam::ValidationOptions options{.windows = 4,
-                                 .sampling_steps = kSteps,
+                                 .sampling_steps = kSamplerSteps,
                                  .micro_batch = 3,
                                  .seed = 9,
                                  .shuffled = true,
                                  .windows_kept = 2};
 
   wam::ValidationMetrics run() {
-    return Validator(windows, collate, options).run(model, sharding, 7, folder.path());
+    return Validator(windows, collate_windows, options).run(model, sharding, 7, folder.path());
   }
 };
 
@@ -166,7 +43,7 @@ TEST_CASE("validation: losses are means over windows, spread evenly over what is
 
   CHECK(metrics.step == 7);
   CHECK(metrics.windows == 4);
-  CHECK(setup.model.sizes == std::vector<std::int64_t>{3, 1});
+  CHECK(setup.model.sizes == std::vector<std::int64_t>({3, 1}));
   CHECK(metrics.video_loss == Approx((1 + 2 + 3 + 4) / 4.0));
   CHECK(metrics.action_loss == Approx(10 * (1 + 2 + 3 + 4) / 4.0));
 }
@@ -227,7 +104,7 @@ TEST_CASE("validation: without the exchange there is no such error") {
 
 TEST_CASE("validation: the same draws every time, and not those of training") {
   Setup setup;
-  const Validator validator(setup.windows, collate, setup.options);
+  const Validator validator(setup.windows, collate_windows, setup.options);
 
   const auto first = validator.run(setup.model, setup.sharding, 1, setup.folder.path());
   const auto second = validator.run(setup.model, setup.sharding, 2, setup.folder.path());
@@ -257,12 +134,12 @@ TEST_CASE("validation: keeps actions of a few windows, spread over all, in physi
   CHECK(window["prediction"][0][0].get<double>() == Approx(3.5));
 }
 
-TEST_CASE("validation: fewer windows than asked for are all taken; none is an error") {
+TEST_CASE("validation: fewer windows than asked for are all taken, none is an error") {
   Setup setup;
   setup.options.windows = 100;
-  CHECK(Validator(setup.windows, collate, setup.options).windows() == 8);
+  CHECK(Validator(setup.windows, collate_windows, setup.options).windows() == 8);
 
   const FakeWindows none(0);
-  CHECK_THROWS_WITH(Validator(none, collate, setup.options),
+  CHECK_THROWS_WITH(Validator(none, collate_windows, setup.options),
                     Catch::Contains("hold no complete window") && Catch::Contains("Fix: "));
 }

@@ -94,7 +94,7 @@ TEST_CASE("a sample holds the window's pictures, states, actions, mask and promp
         std::vector<std::string>{"joint_position[0]", "joint_position[1]", "joint_position[2]"});
 }
 
-TEST_CASE("training draws are a function of the ordinal alone; evaluation draws nothing") {
+TEST_CASE("training draws are a function of the ordinal alone, evaluation draws nothing") {
   const OneSet set;
   const auto dataset = std::move(open_window_datasets(arm_options(set.member)).training);
 
@@ -214,7 +214,7 @@ TEST_CASE("several datasets follow each other, and name themselves") {
   CHECK(sample.prompt == "Three cameras watch a small arm that shall c.");
 }
 
-TEST_CASE("the fingerprint names what changed; neither the place nor the seed does") {
+TEST_CASE("the fingerprint names what changed, neither the place nor the seed does") {
   const OneSet a, moved;
   const auto print = [](const WindowDatasetOptions& options) {
     return nlohmann::json::parse(open_window_datasets(options).training->fingerprint()).flatten();

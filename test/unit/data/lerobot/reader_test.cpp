@@ -87,7 +87,7 @@ TEST_CASE("LeRobotReader: booleans, text, and scalars stored as lists of one") {
              Contains("holds bool, expected text"));
 }
 
-TEST_CASE("LeRobotReader: language by task index; a task that is not listed is an error") {
+TEST_CASE("LeRobotReader: language by task index, a task that is not listed is an error") {
   const SmallSet set;
   const LeRobotReader reader(set.root());
   const auto texts = reader.read_language(0, "task_index");

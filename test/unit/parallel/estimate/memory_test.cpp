@@ -54,7 +54,7 @@ TEST_CASE("memory: a hybrid's shard is that of its group") {
   CHECK(m.weights == 2 * (650 + 2000 + 160 + 40));
 }
 
-TEST_CASE("memory: the state of a node's GPUs in host memory; one bf16 slot more") {
+TEST_CASE("memory: the state of a node's GPUs in host memory, one bf16 slot more") {
   const auto m = memory_of(
       units(), {.gpus = 8, .nodes = 2, .shard_size = 4, .state_on_host = true, .reduce_bytes = 2});
 

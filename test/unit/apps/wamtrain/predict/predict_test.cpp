@@ -111,7 +111,7 @@ TEST_CASE("predict: two GPUs share the state, and lose time to what is not hidde
   CHECK(row(two, "full_shard", true).memory.gradients < row(two, "full_shard").memory.gradients);
 }
 
-TEST_CASE("predict: the 14B does not fit two GPUs; the state moves to the host") {
+TEST_CASE("predict: the 14B does not fit two GPUs, the state moves to the host") {
   const Prediction p = plan("14b", {"train.global_batch=16", "memory.recompute=full"}, {.gpus = 2});
 
   for (const auto& one : p.strategies) {
