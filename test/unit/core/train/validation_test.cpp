@@ -2,6 +2,10 @@
 
 #include <fstream>
 
+// Before catch.h, whose macros they have too.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros.h>
+
 #include <nlohmann/json.hpp>
 
 #include "parallel/strategies/sharded_units.h"
