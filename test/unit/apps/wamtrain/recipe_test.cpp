@@ -81,8 +81,8 @@ TEST_CASE("resolve: sizes that kernels cannot take are refused unless the run is
 TEST_CASE("resolve: nothing says auto any more but what asks the machine") {
   const auto dump = RecipeFile().load().dump();
   auto text = dump;
-  for (const std::string allowed :
-       {"device: auto", "graphs: auto", "pin: auto", "statistics: auto", "resume: auto"}) {
+  for (const std::string allowed : {"device: auto", "graphs: auto", "pin: auto", "shard_size: auto",
+                                    "statistics: auto", "resume: auto"}) {
     const auto at = text.find(allowed);
     REQUIRE(at != std::string::npos);
     text.erase(at, allowed.size());
