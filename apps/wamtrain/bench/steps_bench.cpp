@@ -7,10 +7,11 @@
 
 #include <ATen/ops/zeros.h>
 
+#include "apps/wamtrain/bench/communication.h"
 #include "apps/wamtrain/bench/model_work.h"
 #include "apps/wamtrain/bench/profiler.h"
+#include "apps/wamtrain/bench/step_inputs.h"
 #include "apps/wamtrain/bench/step_lines.h"
-#include "apps/wamtrain/bench/synthetic.h"
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/datasets.h"
@@ -31,49 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kWarmUpSteps = 3;
 constexpr std::int64_t kProfiledSteps = 5;
-
-// The micro-batches of one synthetic global batch, over and over.
-class SyntheticSource : public BatchSource {
- public:
-  SyntheticSource(const BenchContext& context)
-      : global_batch_(context.recipe.train.options.global_batch) {
-    const std::int64_t micro = context.recipe.train.options.micro_batch;
-    for (std::int64_t first = 0; first < global_batch_; first += micro) {
-      Batch batch =
-          synthetic_batch(context.recipe.model.config, std::min(micro, global_batch_ - first),
-                          context.text_rows(), static_cast<std::uint64_t>(first));
-      if (context.device.is_cuda()) pin(batch);
-      batches_.push_back(std::move(batch));
-    }
-  }
-
-  Batch next() override {
-    const Batch& batch = batches_[static_cast<std::size_t>(handed_out_ % micro_steps())];
-    ++handed_out_;
-    return batch;
-  }
-  [[nodiscard]] std::int64_t micro_steps() const override {
-    return static_cast<std::int64_t>(batches_.size());
-  }
-  [[nodiscard]] std::uint64_t samples_consumed() const override {
-    return static_cast<std::uint64_t>(handed_out_ / micro_steps() * global_batch_);
-  }
-  [[nodiscard]] std::uint64_t epoch_size() const override {
-    return static_cast<std::uint64_t>(global_batch_);
-  }
-
- private:
-  static void pin(Batch& batch) {
-    for (at::Tensor* tensor : {&batch.image_BTHWC, &batch.state_BNS, &batch.action_BPA,
-                               &batch.action_mask_BPA, &batch.has_real_action_B, &batch.text_BMD}) {
-      *tensor = tensor->pin_memory();
-    }
-  }
-
-  std::int64_t global_batch_;
-  std::vector<Batch> batches_;
-  std::int64_t handed_out_ = 0;
-};
 
 // The training split of the recipe's datasets as a stream. Lives where it was made: the loader
 // refers to its neighbours.
@@ -109,20 +67,18 @@ class EmptyText : public TextEmbeddings {
 
 class StepsBench {
  public:
-  StepsBench(const BenchContext& context, FrozenEncoders& encoders)
+  StepsBench(const BenchContext& context, FrozenEncoders& encoders, const BenchMesh& mesh)
       : context_(context),
         clock_(context.device),
-        model_(make_model(context.recipe, context.device, encoders, clock_)),
-        units_(make_bench_units(model_->units(),
-                                {.device = context.device,
-                                 .compute_type = context.type,
-                                 .state = HoldsState::kYes,
-                                 .state_on_host = offloads_state(context.recipe),
-                                 .assume_world = context.options.assume_world.value_or(1)})),
-        optimizer_(make_optimizer(context.recipe, context.device, *units_)),
+        model_(make_model(
+            context.recipe, context.device, encoders, clock_, context.ranks.graph_observer())),
+        units_(make_bench_units(model_->units(), context.units(HoldsState::kYes, mesh))),
+        optimizer_(make_optimizer(
+            context.recipe, context.device, *units_, context.ranks.graph_observer())),
         metrics_(scratch_.path()) {}
 
-  BenchResult run(BatchSource& source, const std::string& title) {
+  // Some steps that warm up, then the timed ones; what these cost.
+  StepCost time(BatchSource& source) {
     const std::int64_t steps = context_.options.steps;
     context_.log.info("warming up");
     // With graphs, activations are allocated while they are recorded: in the first steps.
@@ -131,8 +87,19 @@ class StepsBench {
     context_.log.info(fmt::format("timing {} steps", steps));
     const auto start = Clock::now();
     loop(source, steps);
-    const double wall_s = std::chrono::duration<double>(Clock::now() - start).count();
+    wall_s_ = std::chrono::duration<double>(Clock::now() - start).count();
+    std::vector<double> compute_s;
+    std::vector<double> step_s;
+    for (const StepLine& line : timed_lines()) {
+      compute_s.push_back(line.times.forward_backward_s);
+      step_s.push_back(line.times.step_s);
+    }
+    return {.step_s = median(step_s), .compute_s = median(compute_s)};
+  }
 
+  BenchResult run(BatchSource& source, const std::string& title) {
+    const StepCost cost = time(source);
+    const std::int64_t steps = context_.options.steps;
     BenchResult out;
     out.title = title;
     out.settings = model_settings(context_);
@@ -142,7 +109,8 @@ class StepsBench {
     }
     out.settings.emplace_back("global_batch",
                               std::to_string(context_.recipe.train.options.global_batch));
-    add_figures(out, wall_s);
+    out.step_ms = 1e3 * cost.step_s;
+    add_figures(out);
     if (!context_.options.phases) return out;
     const std::int64_t profiled_steps = std::min(kProfiledSteps, steps);
     const Timeline timeline =
@@ -177,31 +145,56 @@ class StepsBench {
     done_ += steps;
   }
 
-  void add_figures(BenchResult& out, double wall_s) const {
-    const auto lines = read_step_lines(scratch_.path());
-    std::vector<double> step_s;
-    double wait_s = 0;
+  [[nodiscard]] std::vector<StepLine> timed_lines() const {
+    auto lines = read_step_lines(scratch_.path());
+    lines.erase(lines.begin(), lines.begin() + kWarmUpSteps);
+    return lines;
+  }
+
+  // Where the time of the timed steps went, as a run's metrics have it.
+  void add_parts(BenchResult& out, const std::vector<StepLine>& lines) const {
+    const auto add = [&](const char* name, double StepTimes::*part) {
+      double seconds = 0;
+      for (const StepLine& line : lines) seconds += line.times.*part;
+      if (seconds == 0) return;
+      out.phases.push_back({name, 1e3 * seconds / static_cast<double>(lines.size()), {}, {}});
+    };
+    add("forward + backward", &StepTimes::forward_backward_s);
+    add("encoders", &StepTimes::encode_s);
+    add("update", &StepTimes::update_s);
+    add("waits: gather", &StepTimes::exposed_gather_s);
+    add("waits: reduce", &StepTimes::exposed_reduce_s);
+    add("waits: data", &StepTimes::data_wait_s);
+    add("rest of the step", &StepTimes::other_s);
+  }
+
+  void add_figures(BenchResult& out) const {
+    const auto lines = timed_lines();
+    double data_s = 0;
+    double others_s = 0;
     std::int64_t skipped = 0;
-    for (std::size_t i = kWarmUpSteps; i < lines.size(); ++i) {
-      step_s.push_back(lines[i].step_s);
-      wait_s += lines[i].data_wait_s;
-      skipped += lines[i].skipped ? 1 : 0;
+    for (const StepLine& line : lines) {
+      data_s += line.times.data_wait_s;
+      others_s += line.times.exposed_gather_s + line.times.exposed_reduce_s;
+      skipped += line.skipped ? 1 : 0;
     }
-    const auto steps = static_cast<double>(step_s.size());
+    const auto steps = static_cast<double>(lines.size());
     const auto samples = static_cast<double>(context_.recipe.train.options.global_batch);
-    const double rate = steps * samples / wall_s;
+    const double rate = steps * samples / wall_s_;
+    const double rate_of_card = rate / context_.ranks.env().world_size;
     const auto ratio =
-        share_of(rate * tflop_a_sample(), context_.ceilings, &Ceilings::matmul_tflops);
-    out.step_ms = 1e3 * median(step_s);
+        share_of(rate_of_card * tflop_a_sample(), context_.ceilings, &Ceilings::matmul_tflops);
     out.figures = {
-        {"samples_s", fmt::format("rate over {} steps", step_s.size()), rate, "samples/s", ratio},
+        {"samples_s", fmt::format("rate over {} steps", lines.size()), rate, "samples/s", ratio},
         {"ms", "a step, median", out.step_ms, "ms", {}},
-        {"data_share", "nothing to do until data came", wait_s / wall_s, "share", {}},
+        {"data_share", "nothing to do until data came", data_s / wall_s_, "share", {}},
+        {"wait_share", "streams waited for other ranks", others_s / wall_s_, "share", {}},
         {"peak_bytes",
          "peak memory",
          static_cast<double>(peak_memory_bytes(context_.device)),
          "bytes",
          {}}};
+    add_parts(out, lines);
     if (skipped > 0) {
       out.notes.push_back(fmt::format("{} updates were not finite and skipped.", skipped));
     }
@@ -225,19 +218,39 @@ class StepsBench {
   std::unique_ptr<AdamW> optimizer_;
   MetricsFile metrics_;
   std::int64_t done_ = 0;
+  double wall_s_ = 0;
 };
 
 FrozenPlacement placement_of(const BenchContext& context) {
   return {.device = context.device, .type = context.type};
 }
 
+// Ranks record graphs together, so their micro-batches must be alike.
+void check_batch(const BenchContext& context) {
+  const std::int64_t batch = context.recipe.train.options.global_batch;
+  const int world = context.ranks.env().world_size;
+  require<ConfigError>(
+      batch % world == 0,
+      "train.global_batch: {} samples do not divide into {} equal parts. Fix: set a "
+      "multiple of {}.",
+      batch, world, world);
+}
+
 }  // namespace
 
 BenchResult bench_step(const BenchContext& context) {
-  const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
-  SyntheticSource source(context);
-  return StepsBench(context, *encoders)
-      .run(source, "training step on a synthetic batch: encoders, transformer, optimizer");
+  check_batch(context);
+  const auto encoders = make_step_encoders(context);
+  const auto source = make_synthetic_source(context);
+  const std::string title =
+      context.options.with_encoders
+          ? "training step on a synthetic batch: encoders, transformer, optimizer"
+          : "training step on a synthetic batch: transformer, optimizer";
+  BenchResult out = StepsBench(context, *encoders, context.mesh).run(*source, title);
+  add_communication(out, context, {.step_s = 1e-3 * out.step_ms}, [&](const BenchMesh& mesh) {
+    return StepsBench(context, *encoders, mesh).time(*source);
+  });
+  return out;
 }
 
 BenchResult bench_loop(const BenchContext& context) {
@@ -249,7 +262,7 @@ BenchResult bench_loop(const BenchContext& context) {
                              placement_of(context), context.log);
   const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
   stream.open(context);
-  return StepsBench(context, *encoders)
+  return StepsBench(context, *encoders, context.mesh)
       .run(*stream.loader, "training loop on a dataset: loader, encoders, transformer, optimizer");
 }
 
