@@ -52,6 +52,7 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   refuse(o.text_rows.has_value(), "--text-rows", {kModel, kStep, kEncoders});
   refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
   refuse(o.against_one, "--against-one", {kModel, kStep});
+  refuse(!o.save_to.empty(), "--save-to", {kStep});
   refuse(!o.with_encoders, "--no-encoders", {kStep});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
@@ -152,8 +153,9 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
                                                   "launches",
                                                   "idle_share"};
   static const std::vector<std::string> kSteps{
-      "samples_s", "ms",         "data_share",    "wait_share",   "idle_share", "peak_bytes",
-      "launches",  "without_ms", "exposed_share", "over_compute", "alone_ms",   "efficiency"};
+      "samples_s",           "ms",       "data_share", "wait_share",    "idle_share",
+      "peak_bytes",          "launches", "without_ms", "exposed_share", "over_compute",
+      "checkpoint_stall_ms", "alone_ms", "efficiency"};
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
   static const std::vector<std::string> kData{"samples_s", "ms"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -21,6 +22,7 @@
 #include "core/base/errors.h"
 #include "core/cuda/device.h"
 #include "core/io/hash.h"
+#include "core/train/checkpoint_writer.h"
 #include "core/train/loop.h"
 #include "data/tokenizer/tokenizer.h"
 #include "models/wam/parameters.h"
@@ -69,6 +71,7 @@ class StepsBench {
  public:
   StepsBench(const BenchContext& context, FrozenEncoders& encoders, const BenchMesh& mesh)
       : context_(context),
+        mesh_(mesh),
         clock_(context.device),
         model_(make_model(
             context.recipe, context.device, encoders, clock_, context.ranks.graph_observer())),
@@ -111,6 +114,13 @@ class StepsBench {
                               std::to_string(context_.recipe.train.options.global_batch));
     out.step_ms = 1e3 * cost.step_s;
     add_figures(out);
+    if (!context_.options.save_to.empty()) {
+      out.figures.push_back({"checkpoint_stall_ms",
+                             "what a save adds to the step after it",
+                             1e3 * (saved_step_s(source) - cost.step_s),
+                             "ms",
+                             {}});
+    }
     if (!context_.options.phases) return out;
     const std::int64_t profiled_steps = std::min(kProfiledSteps, steps);
     const Timeline timeline =
@@ -120,8 +130,51 @@ class StepsBench {
   }
 
  private:
-  // So many steps more; the device is idle before and after.
-  void loop(BatchSource& source, std::int64_t steps) {
+  static constexpr std::int64_t kStepsToSave = 2;
+  static constexpr std::int64_t kStepsWithSave = 5;
+
+  // The step after a save, among some others. The checkpoint is removed again.
+  double saved_step_s(BatchSource& source) {
+    const auto& folder = context_.options.save_to;
+    Ranks& ranks = context_.ranks;
+    ranks.first_does([&] {
+      require<ConfigError>(
+          !std::filesystem::exists(folder),
+          "--save-to {}: it exists, and what is saved there is removed afterwards. "
+          "Fix: name a folder that is not there.",
+          folder.string());
+    });
+    context_.log.info("saving once");
+    Log quiet({.console = false, .file = ""});
+    const auto after = static_cast<std::size_t>(done_ + kStepsToSave);
+    {
+      CheckpointWriter writer({.folder = folder,
+                               .writes = ranks.env().global_rank < mesh_.layout.shard_ranks,
+                               .in_place = offloads_state(context_.recipe),
+                               .exchange = ranks.exchange(),
+                               .moved = [&ranks] { ranks.moved(); }},
+                              units_->units(), quiet);
+      writer.wait();  // for its memory
+      loop(source, kStepsWithSave, &writer);
+      writer.wait();
+    }
+    ranks.first_does([&] { std::filesystem::remove_all(folder); });
+    return read_step_lines(scratch_.path()).at(after).times.step_s;
+  }
+
+  void save(CheckpointWriter& writer, std::int64_t step) const {
+    RunState state;
+    state.step = step;
+    state.applied_updates = optimizer_->applied_updates();
+    state.global_batch = context_.recipe.train.options.global_batch;
+    state.world_size = context_.ranks.env().world_size;
+    state.recipe = context_.recipe.dump();
+    state.recipe_hash = context_.recipe.hash();
+    writer.save(std::move(state));
+  }
+
+  // So many steps more; the device is idle before and after. With a writer: saves once.
+  void loop(BatchSource& source, std::int64_t steps, CheckpointWriter* writer = nullptr) {
     Log quiet({.console = false, .file = ""});
     const LoopParts parts{.model = *model_,
                           .sharding = *units_,
@@ -133,10 +186,14 @@ class StepsBench {
                           .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
-                          .save = [](std::int64_t) {}};
+                          .save = [&](std::int64_t step) { save(*writer, step); },
+                          .before_update =
+                              [&] {
+                                if (writer != nullptr) writer->before_update();
+                              }};
     LoopOptions options = loop_options(context_.recipe, context_.device);
     options.steps = done_ + steps;
-    options.checkpoint_every = 0;
+    options.checkpoint_every = writer != nullptr ? done_ + kStepsToSave : 0;
     options.checkpoint_at_end = false;
     options.validate_every = 0;
     const LoopEnd end = run_loop(parts, options, done_);
@@ -211,6 +268,7 @@ class StepsBench {
   }
 
   const BenchContext& context_;
+  const BenchMesh& mesh_;
   ScratchFile scratch_;
   StepClock clock_;
   std::unique_ptr<WamModel> model_;

@@ -164,9 +164,9 @@ TEST_CASE("bench: on two ranks a step is compared with itself without others, an
       {{"step", "--set", "parallel.strategy=shard_grad_op", "--set", "parallel.offload=optimizer"},
        {"ms", "wait_share", "without_ms", "alone_ms", "efficiency", "exposed_share",
         "over_compute"}},
-      {{"step", "--no-encoders", "--set", "parallel.strategy=full_shard", "--set",
-        "parallel.reduce=each"},
-       {"samples_s", "efficiency", "over_compute"}}};
+      {{"step", "--no-encoders", "--save-to", "saved", "--set", "parallel.strategy=full_shard",
+        "--set", "parallel.reduce=each"},
+       {"samples_s", "efficiency", "over_compute", "checkpoint_stall_ms"}}};
 
   for (const Part& part : parts) {
     std::vector<std::string> arguments{"--json", "--against-one", "--no-phases", "--text-rows",
@@ -188,6 +188,18 @@ TEST_CASE("bench: on two ranks a step is compared with itself without others, an
     CHECK(value("exposed_share") == Approx(1 - value("without_ms") / value("ms")));
     CHECK(json.dump().find("not finite") == std::string::npos);
   }
+  CHECK_FALSE(std::filesystem::exists(place.path() / "saved"));
+}
+
+TEST_CASE("bench: a folder that is there already is not saved to") {
+  const Workplace place;
+  place.write_recipe();
+  std::filesystem::create_directory(place.path() / "mine");
+  const auto done =
+      bench(place, {"--what", "step", "--no-encoders", "--no-phases", "--save-to", "mine"});
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Contains("--save-to mine: it exists"));
+  CHECK(std::filesystem::exists(place.path() / "mine"));
 }
 
 TEST_CASE("bench: ranks that cannot take equal parts of a batch are refused") {

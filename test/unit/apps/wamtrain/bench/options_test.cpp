@@ -104,6 +104,7 @@ TEST_CASE("bench options: an id takes the named figure, the one it ends in, or t
   CHECK(figure_of(BenchWhat::kStep, "5b_full_shard_2gpu_efficiency") == "efficiency");
   CHECK(figure_of(BenchWhat::kStep, "5b_full_shard_exposed_share") == "exposed_share");
   CHECK(figure_of(BenchWhat::kStep, "14b_offload_2gpu_over_compute") == "over_compute");
+  CHECK(figure_of(BenchWhat::kStep, "checkpoint_stall_ms") == "checkpoint_stall_ms");
   CHECK(figure_of(BenchWhat::kModel, "strategy_host_ms") == "strategy_host_ms");
   CHECK(figure_of(BenchWhat::kComm, "h200_all_reduce_gb_s") == "all_reduce_gb_s");
 }
