@@ -110,7 +110,14 @@ void add_bench(CLI::App& app, Action& action, const std::string& typed) {
   command.add_option("--text-rows", o.text_rows,
                      "Text of this many positions, not the full length");
   command.add_option("--assume-world", o.assume_world,
-                     "Hold what one of this many ranks of a full shard would");
+                     "Be one of this many ranks of a full shard, without the others");
+  command.add_flag("--against-one", o.against_one,
+                   "With several ranks: also time one rank's part alone");
+  command.add_option(
+      "--save-to", o.save_to,
+      "Also save once into this new folder, and remove it: what a save adds to a step");
+  command.add_flag("--encoders,!--no-encoders", o.with_encoders,
+                   "Encode pictures in a step, or take values as they would come from it");
   command.add_option("--clips", o.clips, "Clips a call of an encoder, not train.micro_batch");
   command.add_option_function<std::string>(
       "--encoder",

@@ -3,6 +3,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "core/base/errors.h"
+#include "parallel/collectives/absent_ranks.h"
 #include "parallel/collectives/gloo_collectives.h"
 #include "parallel/launch/addresses.h"
 #include "parallel/watch/watched_collectives.h"
@@ -37,24 +38,16 @@ std::unique_ptr<Collectives> connect_axis(const Axis& axis,
   return make_gloo_collectives(axis, store, gloo_options(env, options));
 }
 
-}  // namespace
-
-MeshAxes connect_mesh(const Layout& layout,
-                      const LaunchEnv& env,
-                      const c10::intrusive_ptr<c10d::Store>& store,
-                      const MeshOptions& options) {
+// `connect(axis)` for each group of the layout that `rank` is in.
+template <class Connect>
+MeshAxes axes_of(const Layout& layout, int rank, const Connect& connect) {
+  const auto axis = [&](const char* name, int size, int rank_on_it, int group) {
+    return std::shared_ptr<Collectives>(connect(
+        Axis{.name = name, .size = size, .rank = rank_on_it, .group = group, .global_rank = rank}));
+  };
   MeshAxes axes;
   if (layout.world == 1) return axes;
-  invariant(options.progress != nullptr, "a mesh that nobody watches");
-  const int rank = env.global_rank;
-  const auto connect = [&](const char* name, int size, int rank_on_it, int group) {
-    const Axis axis{
-        .name = name, .size = size, .rank = rank_on_it, .group = group, .global_rank = rank};
-    std::shared_ptr<Collectives> connected = make_watched(connect_axis(axis, env, store, options),
-                                                          name, *options.progress, options.counter);
-    return connected;
-  };
-  axes.world = connect("world", layout.world, rank, 0);
+  axes.world = axis("world", layout.world, rank, 0);
   if (layout.shard_ranks == layout.world) {
     axes.shards = axes.world;
   } else if (layout.replicas() == layout.world) {
@@ -62,10 +55,29 @@ MeshAxes connect_mesh(const Layout& layout,
   } else {
     const int shard = rank % layout.shard_ranks;
     const int replica = rank / layout.shard_ranks;
-    axes.shards = connect("shard", layout.shard_ranks, shard, replica);
-    axes.replicas = connect("replicate", layout.replicas(), replica, shard);
+    axes.shards = axis("shard", layout.shard_ranks, shard, replica);
+    axes.replicas = axis("replicate", layout.replicas(), replica, shard);
   }
   return axes;
+}
+
+}  // namespace
+
+MeshAxes connect_mesh(const Layout& layout,
+                      const LaunchEnv& env,
+                      const c10::intrusive_ptr<c10d::Store>& store,
+                      const MeshOptions& options) {
+  invariant(layout.world == 1 || options.progress != nullptr, "a mesh that nobody watches");
+  return axes_of(layout, env.global_rank, [&](const Axis& axis) {
+    return make_watched(connect_axis(axis, env, store, options), axis.name, *options.progress,
+                        options.counter);
+  });
+}
+
+MeshAxes absent_mesh(const Layout& layout, int rank) {
+  return axes_of(layout, rank, [](const Axis& axis) {
+    return std::make_unique<AbsentRanks>(axis.size, axis.rank);
+  });
 }
 
 }  // namespace wam

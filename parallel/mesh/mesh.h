@@ -33,4 +33,7 @@ MeshAxes connect_mesh(const Layout& layout,
                       const c10::intrusive_ptr<c10d::Store>& store,
                       const MeshOptions& options);
 
+// The same groups around the rank `rank` of the world, without the others (absent_ranks.h).
+MeshAxes absent_mesh(const Layout& layout, int rank);
+
 }  // namespace wam

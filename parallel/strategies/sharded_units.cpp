@@ -3,13 +3,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/base/errors.h"
-#include "parallel/collectives/lone_rank.h"
+#include "parallel/collectives/absent_ranks.h"
 
 namespace wam {
 namespace {
 
 MeshAxes complete(MeshAxes axes) {
-  const auto alone = std::make_shared<LoneRank>();
+  const auto alone = std::make_shared<AbsentRanks>();
   for (auto* axis : {&axes.world, &axes.shards, &axes.replicas}) {
     if (*axis == nullptr) *axis = alone;
   }

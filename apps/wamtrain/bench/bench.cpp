@@ -24,6 +24,16 @@ void check_fits(const ResolvedRecipe& recipe, const BenchOptions& options, const
                        options.text_rows.value_or(1), longest, longest);
 }
 
+BenchMesh mesh_of(const ResolvedRecipe& recipe,
+                  const BenchOptions& options,
+                  Ranks& ranks,
+                  c10::Device device) {
+  if (options.assume_world) return assumed_shard(static_cast<int>(*options.assume_world));
+  const ParallelSection& parallel = recipe.options.parallel;
+  const Layout layout = layout_of(parallel, ranks.env().world_size, ranks.env().local_world_size);
+  return {.layout = layout, .axes = ranks.connect(layout, device), .reduce = parallel.reduce};
+}
+
 BenchResult run_one(const BenchContext& context) {
   switch (context.options.what) {
     case BenchWhat::kModel:
@@ -64,16 +74,13 @@ BenchResult run_bench(const ResolvedRecipe& recipe,
     log.info("measuring what the device can do");
     origin.ceilings = measure_ceilings(device, options.ceiling_seconds);
   }
-  const LaunchEnv& env = ranks.env();
-  const Layout layout = layout_of(recipe.options.parallel, env.world_size, env.local_world_size);
   return run_one({.recipe = recipe,
                   .options = options,
                   .device = device,
                   .type = compute_type(recipe),
                   .ceilings = origin.ceilings,
                   .ranks = ranks,
-                  .layout = layout,
-                  .axes = ranks.connect(layout, device),
+                  .mesh = mesh_of(recipe, options, ranks, device),
                   .log = log});
 }
 

@@ -77,7 +77,7 @@ class CommBench {
         operations_(operations(context.type, reduce_type(context.recipe))),
         rates_(known_rates(context)) {
     for (const UnitSpec& unit : wam_units(context.recipe.model.config)) {
-      largest_unit_ = std::max(largest_unit_, padded_numel(unit, context.layout.world));
+      largest_unit_ = std::max(largest_unit_, padded_numel(unit, context.mesh.layout.world));
     }
   }
 
@@ -85,11 +85,11 @@ class CommBench {
     out_.title = "collectives by size, median of " + std::to_string(context_.options.steps);
     const auto& parallel = context_.recipe.options.parallel;
     out_.settings = {{"model", context_.recipe.model.config.preset},
-                     {"ranks", std::to_string(context_.layout.world)},
+                     {"ranks", std::to_string(context_.mesh.layout.world)},
                      {"strategy", std::string(name_of(parallel.strategy))},
                      {"weights", type_name(context_.type)},
                      {"gradients", type_name(reduce_type(context_.recipe))}};
-    for (const NamedAxis& axis : distinct_axes(context_.axes)) measure(axis);
+    for (const NamedAxis& axis : distinct_axes(context_.mesh.axes)) measure(axis);
     out_.notes.emplace_back(
         "algorithm: bytes of the buffer by time. bus: bytes that a rank sends by time, (n - 1)/n "
         "of\n"
@@ -105,7 +105,7 @@ class CommBench {
       for (const std::int64_t bytes : transfer_sizes(width * largest_unit_)) {
         measure(axis, operation, bytes / width);
       }
-      if (axis.axis != context_.axes.world.get()) continue;
+      if (axis.axis != context_.mesh.axes.world.get()) continue;
       const TransferLine& largest = out_.transfers.back();
       out_.figures.push_back(
           {operation.figure, largest.operation + ", largest, bus", largest.bus_gb_s, "GB/s", {}});

@@ -4,6 +4,16 @@
 
 namespace wam {
 
+BenchUnits BenchContext::units(HoldsState state, const BenchMesh& on) const {
+  return {.device = device,
+          .compute_type = type,
+          .state_type = state_type(recipe),
+          .reduce_type = reduce_type(recipe),
+          .state = state,
+          .state_on_host = offloads_state(recipe),
+          .mesh = on};
+}
+
 std::vector<std::pair<std::string, std::string>> model_settings(const BenchContext& context) {
   const Recipe& recipe = context.recipe.options;
   std::vector<std::pair<std::string, std::string>> out{
@@ -16,6 +26,13 @@ std::vector<std::pair<std::string, std::string>> model_settings(const BenchConte
       {"text_rows", std::to_string(context.text_rows())}};
   if (context.options.assume_world) {
     out.emplace_back("assume_world", std::to_string(*context.options.assume_world));
+  }
+  const ParallelSection& parallel = recipe.parallel;
+  if (context.ranks.env().world_size > 1) {
+    out.emplace_back("ranks", std::to_string(context.mesh.layout.world));
+    out.emplace_back("strategy", std::string(name_of(parallel.strategy)));
+    out.emplace_back("reduce", std::string(name_of(parallel.reduce)));
+    out.emplace_back("reduce_dtype", std::string(name_of(parallel.reduce_dtype)));
   }
   return out;
 }

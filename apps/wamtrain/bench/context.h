@@ -12,6 +12,7 @@
 #include "apps/wamtrain/bench/options.h"
 #include "apps/wamtrain/bench/result.h"
 #include "apps/wamtrain/bench/timeline.h"
+#include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
@@ -26,13 +27,15 @@ struct BenchContext {
   c10::ScalarType type;
   std::optional<Ceilings> ceilings;
   Ranks& ranks;
-  Layout layout;  // of the recipe's strategy on these ranks, and what connects them
-  MeshAxes axes;
+  // Of the recipe's strategy on these ranks, or of those that are assumed.
+  BenchMesh mesh;
   Log& log;
 
   [[nodiscard]] std::int64_t text_rows() const {
     return options.text_rows.value_or(recipe.model.config.text_length);
   }
+  // Units as the recipe wants them, on the context's mesh or another.
+  [[nodiscard]] BenchUnits units(HoldsState state, const BenchMesh& on) const;
 };
 
 // Preset, micro-batch, recompute policy, compute type, ...: what a model's speed depends on.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "apps/wamtrain/bench/communication.h"
 #include "apps/wamtrain/bench/model_work.h"
 #include "apps/wamtrain/bench/profiler.h"
 #include "apps/wamtrain/bench/synthetic.h"
@@ -23,16 +24,14 @@ constexpr std::int64_t kProfiledSteps = 3;
 
 class ModelBench {
  public:
-  explicit ModelBench(const BenchContext& context)
+  ModelBench(const BenchContext& context, const BenchMesh& mesh)
       : context_(context),
+        mesh_(mesh),
         samples_(context.recipe.train.options.micro_batch),
         attention_(make_attention_engine(
             context.device, context.type, context.recipe.options.precision.deterministic)),
         dit_(context.recipe.model.config, context.recipe.options.memory.plan(), attention_.get()),
-        units_(make_bench_units(dit_.units(),
-                                {.device = context.device,
-                                 .compute_type = context.type,
-                                 .assume_world = context.options.assume_world.value_or(1)})),
+        units_(make_bench_units(dit_.units(), context.units(HoldsState::kNo, mesh))),
         schedule_(flow_schedule(context.device)),
         batch_(synthetic_encoded(context.recipe.model.config,
                                  samples_,
@@ -43,6 +42,12 @@ class ModelBench {
     std::iota(ordinals.begin(), ordinals.end(), 0);
     draws_ = make_draws(1, ordinals, batch_.latent_BCFYX.sizes().slice(1).vec(),
                         batch_.action_BPA.sizes().slice(1).vec(), context.device);
+  }
+
+  // One figure alone; `run` gives them all.
+  StepCost cost() {
+    const CallTimes step = time_step();
+    return {.step_s = step.median_s, .host_s = step.host_s};
   }
 
   BenchResult run() {
@@ -82,7 +87,8 @@ class ModelBench {
 
   CallTimes time_step() {
     if (uses_graphs(context_.recipe, context_.device)) {
-      graphs_ = std::make_unique<StepGraphs>(dit_, schedule_, context_.device);
+      graphs_ = std::make_unique<StepGraphs>(dit_, schedule_, context_.device,
+                                             context_.ranks.graph_observer());
     }
     units_->begin_step();
     reset_peak_memory(context_.device);
@@ -98,7 +104,7 @@ class ModelBench {
     if (!uses_graphs(context_.recipe, context_.device)) {
       return time_calls(context_.device, context_.options.steps, work);
     }
-    GraphPool pool(context_.device);
+    GraphPool pool(context_.device, context_.ranks.graph_observer());
     DeviceGraph graph(pool, "the forward", work);
     return time_calls(context_.device, context_.options.steps, [&] { graph.replay(); });
   }
@@ -116,13 +122,14 @@ class ModelBench {
   void add_speed(BenchResult& out, const CallTimes& step) const {
     const ModelWork work = this->work();
     const double tflops = 1e-12 * work.flops / step.median_s;
+    // Those of all ranks, where there are others.
+    const auto all_samples = static_cast<double>(samples_ * context_.ranks.env().world_size);
     const auto ratio = share_of(tflops, context_.ceilings, &Ceilings::matmul_tflops);
-    out.figures = {
-        {"samples_s", "rate", static_cast<double>(samples_) / step.median_s, "samples/s", ratio},
-        {"ms", fmt::format("time, median of {}", context_.options.steps), 1e3 * step.median_s, "ms",
-         ratio},
-        {"best_ms", "time, best", 1e3 * step.best_s, "ms", {}},
-        {"host_ms", "host time to submit it", 1e3 * step.host_s, "ms", {}}};
+    out.figures = {{"samples_s", "rate", all_samples / step.median_s, "samples/s", ratio},
+                   {"ms", fmt::format("time, median of {}", context_.options.steps),
+                    1e3 * step.median_s, "ms", ratio},
+                   {"best_ms", "time, best", 1e3 * step.best_s, "ms", {}},
+                   {"host_ms", "host time to submit it", 1e3 * step.host_s, "ms", {}}};
     out.notes.push_back(fmt::format(
         "{:.4g} TFLOP a sample, {}; recomputation does not count: {:.1f} model TFLOP/s.",
         1e-12 * work.flops / static_cast<double>(samples_),
@@ -134,7 +141,7 @@ class ModelBench {
   void add_memory(BenchResult& out) const {
     const WamConfig& config = context_.recipe.model.config;
     const auto predicted = static_cast<double>(
-        buffer_bytes(*units_) +
+        planned_bytes(dit_.units(), context_.units(HoldsState::kNo, mesh_)) +
         activation_bytes(config, shape(), context_.recipe.options.memory.plan()));
     const auto peak = static_cast<double>(peak_bytes_);
     out.figures.push_back({"peak_bytes", "peak memory", peak, "bytes", {}});
@@ -181,6 +188,7 @@ class ModelBench {
   }
 
   const BenchContext& context_;
+  const BenchMesh& mesh_;
   std::int64_t samples_;
   std::unique_ptr<AttentionEngine> attention_;
   Dit dit_;
@@ -195,7 +203,12 @@ class ModelBench {
 }  // namespace
 
 BenchResult bench_model(const BenchContext& context) {
-  return ModelBench(context).run();
+  BenchResult out = ModelBench(context, context.mesh).run();
+  const StepCost cost{.step_s = 1e-3 * out.figure("ms").value,
+                      .host_s = 1e-3 * out.figure("host_ms").value};
+  add_communication(out, context, cost,
+                    [&](const BenchMesh& mesh) { return ModelBench(context, mesh).cost(); });
+  return out;
 }
 
 }  // namespace wam

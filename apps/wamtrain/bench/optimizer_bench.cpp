@@ -47,11 +47,7 @@ void add_rates(BenchResult& out, double parameters, const BenchContext& context)
 
 BenchResult bench_optimizer(const BenchContext& context) {
   const auto units = make_bench_units(wam_units(context.recipe.model.config),
-                                      {.device = context.device,
-                                       .compute_type = context.type,
-                                       .state = HoldsState::kYes,
-                                       .state_on_host = offloads_state(context.recipe),
-                                       .assume_world = context.options.assume_world.value_or(1)});
+                                      context.units(HoldsState::kYes, context.mesh));
   const auto optimizer = make_optimizer(context.recipe, context.device, *units);
   const auto call = [&] { optimizer->step(context.recipe.train.options.learning_rate); };
   reset_peak_memory(context.device);

@@ -51,6 +51,9 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   using enum BenchWhat;
   refuse(o.text_rows.has_value(), "--text-rows", {kModel, kStep, kEncoders});
   refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
+  refuse(o.against_one, "--against-one", {kModel, kStep});
+  refuse(!o.save_to.empty(), "--save-to", {kStep});
+  refuse(!o.with_encoders, "--no-encoders", {kStep});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
   refuse(o.save, "--save", {kModel, kEncoders, kOptimizer, kComm});
@@ -63,7 +66,19 @@ void check_ranks(const BenchOptions& o, int ranks, std::vector<std::string>& pro
         "--what comm: this start has one rank, so there is nothing to measure. Fix: start several, "
         "such as mpirun -np 2 wamtrain bench ...");
   }
-  if (ranks > 1 && !one_of(o.what, {BenchWhat::kComm})) {
+  if (o.against_one && ranks == 1) {
+    problems.emplace_back(
+        "--against-one: this start has one rank, which is alone already. Fix: start several, such "
+        "as "
+        "mpirun -np 2 wamtrain bench ..., or leave it out.");
+  }
+  if (o.assume_world && ranks > 1) {
+    problems.push_back(fmt::format(
+        "--assume-world: it is for one rank without others, and this start has {}. Fix: "
+        "leave it out, or start without a launcher.",
+        ranks));
+  }
+  if (ranks > 1 && !one_of(o.what, {BenchWhat::kModel, BenchWhat::kStep, BenchWhat::kComm})) {
     problems.push_back(
         fmt::format("--what {}: it is measured on one rank, and this start has {}. Fix: start it "
                     "without a launcher.",
@@ -118,9 +133,15 @@ template BenchWhat option_word(std::string_view, const std::string&);
 template BenchEncoder option_word(std::string_view, const std::string&);
 
 const std::vector<std::string>& figure_names(BenchWhat what) {
-  static const std::vector<std::string> kModel{
-      "samples_s", "ms",         "best_ms",    "forward_ms", "backward_ms", "host_ms",
-      "launches",  "idle_share", "peak_bytes", "plan_bytes", "plan_error",  "memory_share"};
+  static const std::vector<std::string> kModel{"samples_s",       "ms",
+                                               "best_ms",         "forward_ms",
+                                               "backward_ms",     "host_ms",
+                                               "launches",        "idle_share",
+                                               "peak_bytes",      "plan_bytes",
+                                               "plan_error",      "memory_share",
+                                               "without_ms",      "exposed_share",
+                                               "alone_ms",        "efficiency",
+                                               "strategy_host_ms"};
   static const std::vector<std::string> kEncoders{"ms",
                                                   "first_frame_ms",
                                                   "image_ms",
@@ -131,8 +152,10 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
                                                   "text_peak_bytes",
                                                   "launches",
                                                   "idle_share"};
-  static const std::vector<std::string> kSteps{"samples_s",  "ms",         "data_share",
-                                               "idle_share", "peak_bytes", "launches"};
+  static const std::vector<std::string> kSteps{
+      "samples_s",           "ms",       "data_share", "wait_share",    "idle_share",
+      "peak_bytes",          "launches", "without_ms", "exposed_share", "over_compute",
+      "checkpoint_stall_ms", "alone_ms", "efficiency"};
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
   static const std::vector<std::string> kData{"samples_s", "ms"};

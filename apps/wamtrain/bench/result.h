@@ -16,7 +16,7 @@ struct Figure {
   std::string name;   // of figure_names
   std::string title;  // for people: "median of 10"
   double value = 0;
-  // ms, samples/s, TFLOP/s, TB/s, GB/s, share (0 to 1), bytes or launches.
+  // ms, samples/s, TFLOP/s, TB/s, GB/s, times, share (0 to 1), bytes or launches.
   std::string unit;
   std::optional<double> ratio;  // to the card's own rate
 };

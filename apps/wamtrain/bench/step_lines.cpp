@@ -18,8 +18,16 @@ std::vector<StepLine> read_step_lines(const std::filesystem::path& metrics) {
   std::vector<StepLine> out;
   for (std::string line; std::getline(in, line);) {
     const auto json = nlohmann::json::parse(line);
-    out.push_back({.step_s = json.at("step_s").get<double>(),
-                   .data_wait_s = json.at("data_wait_s").get<double>(),
+    const auto seconds = [&](const char* key) { return json.at(key).get<double>(); };
+    out.push_back({.times = {.step_s = seconds("step_s"),
+                             .forward_backward_s = seconds("forward_backward_s"),
+                             .encode_s = seconds("encode_s"),
+                             .update_s = seconds("update_s"),
+                             .exposed_gather_s = seconds("exposed_gather_s"),
+                             .exposed_reduce_s = seconds("exposed_reduce_s"),
+                             .data_wait_s = seconds("data_wait_s"),
+                             .checkpoint_s = seconds("checkpoint_s"),
+                             .other_s = seconds("other_s")},
                    .skipped = json.contains("skipped")});
   }
   return out;

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "core/train/step_times.h"
+
 namespace wam {
 
 // What a benchmark reads of a line of metrics.jsonl.
 struct StepLine {
-  double step_s = 0;
-  double data_wait_s = 0;
+  StepTimes times;
   bool skipped = false;
 };
 // Errors: DataError naming the file.

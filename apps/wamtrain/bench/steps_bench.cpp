@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include <ATen/ops/zeros.h>
 
+#include "apps/wamtrain/bench/communication.h"
 #include "apps/wamtrain/bench/model_work.h"
 #include "apps/wamtrain/bench/profiler.h"
+#include "apps/wamtrain/bench/step_inputs.h"
 #include "apps/wamtrain/bench/step_lines.h"
-#include "apps/wamtrain/bench/synthetic.h"
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/datasets.h"
@@ -20,6 +22,7 @@
 #include "core/base/errors.h"
 #include "core/cuda/device.h"
 #include "core/io/hash.h"
+#include "core/train/checkpoint_writer.h"
 #include "core/train/loop.h"
 #include "data/tokenizer/tokenizer.h"
 #include "models/wam/parameters.h"
@@ -31,49 +34,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kWarmUpSteps = 3;
 constexpr std::int64_t kProfiledSteps = 5;
-
-// The micro-batches of one synthetic global batch, over and over.
-class SyntheticSource : public BatchSource {
- public:
-  SyntheticSource(const BenchContext& context)
-      : global_batch_(context.recipe.train.options.global_batch) {
-    const std::int64_t micro = context.recipe.train.options.micro_batch;
-    for (std::int64_t first = 0; first < global_batch_; first += micro) {
-      Batch batch =
-          synthetic_batch(context.recipe.model.config, std::min(micro, global_batch_ - first),
-                          context.text_rows(), static_cast<std::uint64_t>(first));
-      if (context.device.is_cuda()) pin(batch);
-      batches_.push_back(std::move(batch));
-    }
-  }
-
-  Batch next() override {
-    const Batch& batch = batches_[static_cast<std::size_t>(handed_out_ % micro_steps())];
-    ++handed_out_;
-    return batch;
-  }
-  [[nodiscard]] std::int64_t micro_steps() const override {
-    return static_cast<std::int64_t>(batches_.size());
-  }
-  [[nodiscard]] std::uint64_t samples_consumed() const override {
-    return static_cast<std::uint64_t>(handed_out_ / micro_steps() * global_batch_);
-  }
-  [[nodiscard]] std::uint64_t epoch_size() const override {
-    return static_cast<std::uint64_t>(global_batch_);
-  }
-
- private:
-  static void pin(Batch& batch) {
-    for (at::Tensor* tensor : {&batch.image_BTHWC, &batch.state_BNS, &batch.action_BPA,
-                               &batch.action_mask_BPA, &batch.has_real_action_B, &batch.text_BMD}) {
-      *tensor = tensor->pin_memory();
-    }
-  }
-
-  std::int64_t global_batch_;
-  std::vector<Batch> batches_;
-  std::int64_t handed_out_ = 0;
-};
 
 // The training split of the recipe's datasets as a stream. Lives where it was made: the loader
 // refers to its neighbours.
@@ -109,20 +69,19 @@ class EmptyText : public TextEmbeddings {
 
 class StepsBench {
  public:
-  StepsBench(const BenchContext& context, FrozenEncoders& encoders)
+  StepsBench(const BenchContext& context, FrozenEncoders& encoders, const BenchMesh& mesh)
       : context_(context),
+        mesh_(mesh),
         clock_(context.device),
-        model_(make_model(context.recipe, context.device, encoders, clock_)),
-        units_(make_bench_units(model_->units(),
-                                {.device = context.device,
-                                 .compute_type = context.type,
-                                 .state = HoldsState::kYes,
-                                 .state_on_host = offloads_state(context.recipe),
-                                 .assume_world = context.options.assume_world.value_or(1)})),
-        optimizer_(make_optimizer(context.recipe, context.device, *units_)),
+        model_(make_model(
+            context.recipe, context.device, encoders, clock_, context.ranks.graph_observer())),
+        units_(make_bench_units(model_->units(), context.units(HoldsState::kYes, mesh))),
+        optimizer_(make_optimizer(
+            context.recipe, context.device, *units_, context.ranks.graph_observer())),
         metrics_(scratch_.path()) {}
 
-  BenchResult run(BatchSource& source, const std::string& title) {
+  // Some steps that warm up, then the timed ones; what these cost.
+  StepCost time(BatchSource& source) {
     const std::int64_t steps = context_.options.steps;
     context_.log.info("warming up");
     // With graphs, activations are allocated while they are recorded: in the first steps.
@@ -131,8 +90,19 @@ class StepsBench {
     context_.log.info(fmt::format("timing {} steps", steps));
     const auto start = Clock::now();
     loop(source, steps);
-    const double wall_s = std::chrono::duration<double>(Clock::now() - start).count();
+    wall_s_ = std::chrono::duration<double>(Clock::now() - start).count();
+    std::vector<double> compute_s;
+    std::vector<double> step_s;
+    for (const StepLine& line : timed_lines()) {
+      compute_s.push_back(line.times.forward_backward_s);
+      step_s.push_back(line.times.step_s);
+    }
+    return {.step_s = median(step_s), .compute_s = median(compute_s)};
+  }
 
+  BenchResult run(BatchSource& source, const std::string& title) {
+    const StepCost cost = time(source);
+    const std::int64_t steps = context_.options.steps;
     BenchResult out;
     out.title = title;
     out.settings = model_settings(context_);
@@ -142,7 +112,15 @@ class StepsBench {
     }
     out.settings.emplace_back("global_batch",
                               std::to_string(context_.recipe.train.options.global_batch));
-    add_figures(out, wall_s);
+    out.step_ms = 1e3 * cost.step_s;
+    add_figures(out);
+    if (!context_.options.save_to.empty()) {
+      out.figures.push_back({"checkpoint_stall_ms",
+                             "what a save adds to the step after it",
+                             1e3 * (saved_step_s(source) - cost.step_s),
+                             "ms",
+                             {}});
+    }
     if (!context_.options.phases) return out;
     const std::int64_t profiled_steps = std::min(kProfiledSteps, steps);
     const Timeline timeline =
@@ -152,8 +130,51 @@ class StepsBench {
   }
 
  private:
-  // So many steps more; the device is idle before and after.
-  void loop(BatchSource& source, std::int64_t steps) {
+  static constexpr std::int64_t kStepsToSave = 2;
+  static constexpr std::int64_t kStepsWithSave = 5;
+
+  // The step after a save, among some others. The checkpoint is removed again.
+  double saved_step_s(BatchSource& source) {
+    const auto& folder = context_.options.save_to;
+    Ranks& ranks = context_.ranks;
+    ranks.first_does([&] {
+      require<ConfigError>(
+          !std::filesystem::exists(folder),
+          "--save-to {}: it exists, and what is saved there is removed afterwards. "
+          "Fix: name a folder that is not there.",
+          folder.string());
+    });
+    context_.log.info("saving once");
+    Log quiet({.console = false, .file = ""});
+    const auto after = static_cast<std::size_t>(done_ + kStepsToSave);
+    {
+      CheckpointWriter writer({.folder = folder,
+                               .writes = ranks.env().global_rank < mesh_.layout.shard_ranks,
+                               .in_place = offloads_state(context_.recipe),
+                               .exchange = ranks.exchange(),
+                               .moved = [&ranks] { ranks.moved(); }},
+                              units_->units(), quiet);
+      writer.wait();  // for its memory
+      loop(source, kStepsWithSave, &writer);
+      writer.wait();
+    }
+    ranks.first_does([&] { std::filesystem::remove_all(folder); });
+    return read_step_lines(scratch_.path()).at(after).times.step_s;
+  }
+
+  void save(CheckpointWriter& writer, std::int64_t step) const {
+    RunState state;
+    state.step = step;
+    state.applied_updates = optimizer_->applied_updates();
+    state.global_batch = context_.recipe.train.options.global_batch;
+    state.world_size = context_.ranks.env().world_size;
+    state.recipe = context_.recipe.dump();
+    state.recipe_hash = context_.recipe.hash();
+    writer.save(std::move(state));
+  }
+
+  // So many steps more; the device is idle before and after. With a writer: saves once.
+  void loop(BatchSource& source, std::int64_t steps, CheckpointWriter* writer = nullptr) {
     Log quiet({.console = false, .file = ""});
     const LoopParts parts{.model = *model_,
                           .sharding = *units_,
@@ -165,10 +186,14 @@ class StepsBench {
                           .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
-                          .save = [](std::int64_t) {}};
+                          .save = [&](std::int64_t step) { save(*writer, step); },
+                          .before_update =
+                              [&] {
+                                if (writer != nullptr) writer->before_update();
+                              }};
     LoopOptions options = loop_options(context_.recipe, context_.device);
     options.steps = done_ + steps;
-    options.checkpoint_every = 0;
+    options.checkpoint_every = writer != nullptr ? done_ + kStepsToSave : 0;
     options.checkpoint_at_end = false;
     options.validate_every = 0;
     const LoopEnd end = run_loop(parts, options, done_);
@@ -177,31 +202,56 @@ class StepsBench {
     done_ += steps;
   }
 
-  void add_figures(BenchResult& out, double wall_s) const {
-    const auto lines = read_step_lines(scratch_.path());
-    std::vector<double> step_s;
-    double wait_s = 0;
+  [[nodiscard]] std::vector<StepLine> timed_lines() const {
+    auto lines = read_step_lines(scratch_.path());
+    lines.erase(lines.begin(), lines.begin() + kWarmUpSteps);
+    return lines;
+  }
+
+  // Where the time of the timed steps went, as a run's metrics have it.
+  void add_parts(BenchResult& out, const std::vector<StepLine>& lines) const {
+    const auto add = [&](const char* name, double StepTimes::*part) {
+      double seconds = 0;
+      for (const StepLine& line : lines) seconds += line.times.*part;
+      if (seconds == 0) return;
+      out.phases.push_back({name, 1e3 * seconds / static_cast<double>(lines.size()), {}, {}});
+    };
+    add("forward + backward", &StepTimes::forward_backward_s);
+    add("encoders", &StepTimes::encode_s);
+    add("update", &StepTimes::update_s);
+    add("waits: gather", &StepTimes::exposed_gather_s);
+    add("waits: reduce", &StepTimes::exposed_reduce_s);
+    add("waits: data", &StepTimes::data_wait_s);
+    add("rest of the step", &StepTimes::other_s);
+  }
+
+  void add_figures(BenchResult& out) const {
+    const auto lines = timed_lines();
+    double data_s = 0;
+    double others_s = 0;
     std::int64_t skipped = 0;
-    for (std::size_t i = kWarmUpSteps; i < lines.size(); ++i) {
-      step_s.push_back(lines[i].step_s);
-      wait_s += lines[i].data_wait_s;
-      skipped += lines[i].skipped ? 1 : 0;
+    for (const StepLine& line : lines) {
+      data_s += line.times.data_wait_s;
+      others_s += line.times.exposed_gather_s + line.times.exposed_reduce_s;
+      skipped += line.skipped ? 1 : 0;
     }
-    const auto steps = static_cast<double>(step_s.size());
+    const auto steps = static_cast<double>(lines.size());
     const auto samples = static_cast<double>(context_.recipe.train.options.global_batch);
-    const double rate = steps * samples / wall_s;
+    const double rate = steps * samples / wall_s_;
+    const double rate_of_card = rate / context_.ranks.env().world_size;
     const auto ratio =
-        share_of(rate * tflop_a_sample(), context_.ceilings, &Ceilings::matmul_tflops);
-    out.step_ms = 1e3 * median(step_s);
+        share_of(rate_of_card * tflop_a_sample(), context_.ceilings, &Ceilings::matmul_tflops);
     out.figures = {
-        {"samples_s", fmt::format("rate over {} steps", step_s.size()), rate, "samples/s", ratio},
+        {"samples_s", fmt::format("rate over {} steps", lines.size()), rate, "samples/s", ratio},
         {"ms", "a step, median", out.step_ms, "ms", {}},
-        {"data_share", "nothing to do until data came", wait_s / wall_s, "share", {}},
+        {"data_share", "nothing to do until data came", data_s / wall_s_, "share", {}},
+        {"wait_share", "streams waited for other ranks", others_s / wall_s_, "share", {}},
         {"peak_bytes",
          "peak memory",
          static_cast<double>(peak_memory_bytes(context_.device)),
          "bytes",
          {}}};
+    add_parts(out, lines);
     if (skipped > 0) {
       out.notes.push_back(fmt::format("{} updates were not finite and skipped.", skipped));
     }
@@ -218,6 +268,7 @@ class StepsBench {
   }
 
   const BenchContext& context_;
+  const BenchMesh& mesh_;
   ScratchFile scratch_;
   StepClock clock_;
   std::unique_ptr<WamModel> model_;
@@ -225,19 +276,39 @@ class StepsBench {
   std::unique_ptr<AdamW> optimizer_;
   MetricsFile metrics_;
   std::int64_t done_ = 0;
+  double wall_s_ = 0;
 };
 
 FrozenPlacement placement_of(const BenchContext& context) {
   return {.device = context.device, .type = context.type};
 }
 
+// Ranks record graphs together, so their micro-batches must be alike.
+void check_batch(const BenchContext& context) {
+  const std::int64_t batch = context.recipe.train.options.global_batch;
+  const int world = context.ranks.env().world_size;
+  require<ConfigError>(
+      batch % world == 0,
+      "train.global_batch: {} samples do not divide into {} equal parts. Fix: set a "
+      "multiple of {}.",
+      batch, world, world);
+}
+
 }  // namespace
 
 BenchResult bench_step(const BenchContext& context) {
-  const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
-  SyntheticSource source(context);
-  return StepsBench(context, *encoders)
-      .run(source, "training step on a synthetic batch: encoders, transformer, optimizer");
+  check_batch(context);
+  const auto encoders = make_step_encoders(context);
+  const auto source = make_synthetic_source(context);
+  const std::string title =
+      context.options.with_encoders
+          ? "training step on a synthetic batch: encoders, transformer, optimizer"
+          : "training step on a synthetic batch: transformer, optimizer";
+  BenchResult out = StepsBench(context, *encoders, context.mesh).run(*source, title);
+  add_communication(out, context, {.step_s = 1e-3 * out.step_ms}, [&](const BenchMesh& mesh) {
+    return StepsBench(context, *encoders, mesh).time(*source);
+  });
+  return out;
 }
 
 BenchResult bench_loop(const BenchContext& context) {
@@ -249,7 +320,7 @@ BenchResult bench_loop(const BenchContext& context) {
                              placement_of(context), context.log);
   const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
   stream.open(context);
-  return StepsBench(context, *encoders)
+  return StepsBench(context, *encoders, context.mesh)
       .run(*stream.loader, "training loop on a dataset: loader, encoders, transformer, optimizer");
 }
 

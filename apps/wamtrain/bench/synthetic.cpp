@@ -1,10 +1,10 @@
 #include "apps/wamtrain/bench/synthetic.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -97,17 +97,28 @@ Batch synthetic_batch(const WamConfig& c,
 }
 
 void fill_units(Sharding& sharding) {
-  std::set<std::pair<const void*, std::int64_t>> filled;  // units may share buffers
+  const at::NoGradGuard no_grad;
   const auto fill = [&](const at::Tensor& flat, double deviation) {
-    if (!flat.defined() || flat.numel() == 0) return;
-    if (filled.emplace(flat.const_data_ptr(), flat.numel()).second) fill_random(flat, deviation);
+    if (flat.defined() && flat.numel() > 0) fill_random(flat, deviation);
   };
-  for (Unit& unit : sharding.units()) {
-    fill(unit.compute(), kWeightDeviation);
-    fill(unit.gradient(), kGradientDeviation);
-    const auto master = unit.states().find("master");
-    if (master != unit.states().end()) fill(master->second, kWeightDeviation);
+  std::vector<Unit>& units = sharding.units();
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    fill(units[i].compute(), kWeightDeviation);
+    fill(sharding.shard_compute(i), kWeightDeviation);
+    fill(units[i].gradient(), kGradientDeviation);
+    const auto master = units[i].states().find("master");
+    if (master != units[i].states().end()) fill(master->second, kWeightDeviation);
   }
+  sharding.share_weights();
+  // What slots for gathered blocks hold where the other ranks are absent.
+  sharding.begin_pass();
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (!units[i].spec().held_throughout) {
+      fill(sharding.acquire(i, Pass::kForward).compute(), kWeightDeviation);
+      sharding.release(i, Pass::kForward);
+    }
+  }
+  sharding.end_pass();
 }
 
 }  // namespace wam

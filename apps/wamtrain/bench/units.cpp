@@ -1,50 +1,46 @@
 #include "apps/wamtrain/bench/units.h"
 
-#include <algorithm>
-#include <map>
-
 #include "apps/wamtrain/bench/synthetic.h"
-#include "parallel/strategies/assumed_shard.h"
+#include "apps/wamtrain/plan.h"
+#include "parallel/estimate/memory.h"
+#include "parallel/mesh/mesh.h"
 #include "parallel/strategies/sharded_units.h"
 
 namespace wam {
+
+BenchMesh assumed_shard(int ranks) {
+  const Layout layout{.world = ranks, .shard_ranks = ranks, .shards_weights = true};
+  return {.layout = layout, .axes = absent_mesh(layout, 0), .reduce = ReduceTime::kEach};
+}
 
 std::unique_ptr<Sharding> make_bench_units(std::vector<UnitSpec> specs, const BenchUnits& options) {
   if (options.state == HoldsState::kNo) {
     for (auto& spec : specs) spec.state_arrays.clear();
   }
-  std::unique_ptr<Sharding> out;
-  if (options.assume_world > 1) {
-    out = std::make_unique<AssumedShard>(
-        specs, AssumedShard::Options{.device = options.device,
-                                     .compute_type = options.compute_type,
-                                     .state_on_host = options.state_on_host,
-                                     .world = static_cast<int>(options.assume_world)});
-  } else {
-    out = std::make_unique<ShardedUnits>(
-        specs, ShardedUnits::Options{.device = options.device,
-                                     .compute_type = options.compute_type,
-                                     .state_on_host = options.state_on_host});
-  }
+  auto out = std::make_unique<ShardedUnits>(
+      specs, ShardedUnits::Options{.device = options.device,
+                                   .compute_type = options.compute_type,
+                                   .state_type = options.state_type,
+                                   .state_on_host = options.state_on_host,
+                                   .shards_weights = options.mesh.layout.shards_weights,
+                                   .reduce = options.mesh.reduce,
+                                   .reduce_type = options.reduce_type,
+                                   .axes = options.mesh.axes});
   fill_units(*out);
   return out;
 }
 
-std::int64_t buffer_bytes(Sharding& sharding) {
-  std::map<const void*, std::int64_t> buffers;
-  const auto add = [&](const at::Tensor& flat) {
-    if (!flat.defined() || flat.numel() == 0) return;
-    std::int64_t& bytes = buffers[flat.const_data_ptr()];
-    bytes = std::max(bytes, static_cast<std::int64_t>(flat.nbytes()));
-  };
-  for (Unit& unit : sharding.units()) {
-    add(unit.compute());
-    add(unit.gradient());
-    for (const auto& [name, array] : unit.states()) add(array);
-  }
-  std::int64_t sum = 0;
-  for (const auto& [place, bytes] : buffers) sum += bytes;
-  return sum;
+std::int64_t planned_bytes(const std::vector<UnitSpec>& specs, const BenchUnits& options) {
+  const Layout& layout = options.mesh.layout;
+  const SpreadMemory memory =
+      memory_of(unit_loads(specs),
+                {.gpus = layout.world,
+                 .shard_size = layout.shard_ranks,
+                 .shards_weights = layout.shards_weights,
+                 .reduces_each = options.mesh.reduce == ReduceTime::kEach,
+                 .compute_bytes = static_cast<std::int64_t>(at::elementSize(options.compute_type)),
+                 .reduce_bytes = static_cast<std::int64_t>(at::elementSize(options.reduce_type))});
+  return memory.weights + memory.gradients;
 }
 
 }  // namespace wam

@@ -1,27 +1,44 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "core/train/sharding.h"
+#include "parallel/collectives/axis.h"
+#include "parallel/recipe/recipe.h"
+#include "parallel/strategies/layout.h"
 
 namespace wam {
+
+// The ranks that hold the units of a benchmark, and when they reduce gradients.
+struct BenchMesh {
+  Layout layout;
+  MeshAxes axes;
+  ReduceTime reduce = ReduceTime::kLast;
+};
+
+// One of `ranks` of a full shard that holds as little as it can, without the others.
+BenchMesh assumed_shard(int ranks);
 
 enum class HoldsState { kNo, kYes };
 
 struct BenchUnits {
   at::Device device = at::kCPU;
   at::ScalarType compute_type = at::kBFloat16;
+  at::ScalarType state_type = at::kFloat;
+  at::ScalarType reduce_type = at::kFloat;
   HoldsState state = HoldsState::kNo;
   bool state_on_host = false;
-  std::int64_t assume_world = 1;  // more than 1: this rank's part of a full shard
+  BenchMesh mesh = {};
 };
 
-// The units of a transformer with random values: on one rank, or as one of several would hold them.
+// The units of a transformer with random values, as this rank of the mesh holds them. All ranks
+// call it together.
 std::unique_ptr<Sharding> make_bench_units(std::vector<UnitSpec> specs, const BenchUnits& options);
-// What their buffers take; those that several units share count once.
-std::int64_t buffer_bytes(Sharding& sharding);
+// What weights and gradients of them take, by the formulas of parallel/estimate.
+std::int64_t planned_bytes(const std::vector<UnitSpec>& specs, const BenchUnits& options);
 
 }  // namespace wam

@@ -72,7 +72,7 @@ TEST_CASE("bench: named figures go into files of their names") {
   CHECK(read_json(place.path() / "figures" / "tiny_memory.json")["unit"] == "bytes");
 }
 
-TEST_CASE("bench: a rank of a full shard needs less memory") {
+TEST_CASE("bench: a rank of a larger full shard needs less memory") {
   const Workplace place;
   place.write_recipe();
   const auto planned = [&](const std::vector<std::string>& more) {
@@ -84,7 +84,8 @@ TEST_CASE("bench: a rank of a full shard needs less memory") {
     return nlohmann::json::parse(done.out)["figures"]["plan_bytes"]["value"].get<double>();
   };
 
-  CHECK(planned({"--assume-world", "4"}) < planned({}));
+  // Of two blocks both are in slots at once: only the pieces become smaller.
+  CHECK(planned({"--assume-world", "8"}) < planned({"--assume-world", "2"}));
 }
 
 TEST_CASE("bench: every part of a run is timed, and none leaves a run behind") {
@@ -147,6 +148,67 @@ TEST_CASE("bench: links between two ranks, kept in a rates file that is read aga
     CHECK(line["link_gb_s"].get<double>() > 0);  // of the first
   }
   CHECK_FALSE(std::filesystem::exists(place.path() / "run"));
+}
+
+TEST_CASE("bench: on two ranks a step is compared with itself without others, and with one alone") {
+  if (!wam::test::has_mpirun()) return;
+  const Workplace place;
+  place.write_recipe();
+  struct Part {
+    std::vector<std::string> arguments;
+    std::vector<std::string> figures;
+  };
+  const Part parts[] = {
+      {{"model", "--set", "parallel.strategy=full_shard"},
+       {"ms", "without_ms", "alone_ms", "efficiency", "exposed_share", "strategy_host_ms"}},
+      {{"step", "--set", "parallel.strategy=shard_grad_op", "--set", "parallel.offload=optimizer"},
+       {"ms", "wait_share", "without_ms", "alone_ms", "efficiency", "exposed_share",
+        "over_compute"}},
+      {{"step", "--no-encoders", "--save-to", "saved", "--set", "parallel.strategy=full_shard",
+        "--set", "parallel.reduce=each"},
+       {"samples_s", "efficiency", "over_compute", "checkpoint_stall_ms"}}};
+
+  for (const Part& part : parts) {
+    std::vector<std::string> arguments{"--json", "--against-one", "--no-phases", "--text-rows",
+                                       "9",      "--what"};
+    arguments.insert(arguments.end(), part.arguments.begin(), part.arguments.end());
+    const auto done = bench(place, arguments, 2);
+    INFO(part.arguments.front() << " " << done.err);
+    REQUIRE(done.exit_code == 0);
+    const auto json = nlohmann::json::parse(done.out);  // of one rank alone
+    const auto value = [&](const char* figure) {
+      return json["figures"][figure]["value"].get<double>();
+    };
+    for (const auto& figure : part.figures) {
+      INFO(figure);
+      CHECK(json["figures"].contains(figure));
+    }
+    CHECK(json["settings"]["ranks"] == "2");
+    CHECK(value("efficiency") == Approx(value("alone_ms") / value("ms")));
+    CHECK(value("exposed_share") == Approx(1 - value("without_ms") / value("ms")));
+    CHECK(json.dump().find("not finite") == std::string::npos);
+  }
+  CHECK_FALSE(std::filesystem::exists(place.path() / "saved"));
+}
+
+TEST_CASE("bench: a folder that is there already is not saved to") {
+  const Workplace place;
+  place.write_recipe();
+  std::filesystem::create_directory(place.path() / "mine");
+  const auto done =
+      bench(place, {"--what", "step", "--no-encoders", "--no-phases", "--save-to", "mine"});
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Contains("--save-to mine: it exists"));
+  CHECK(std::filesystem::exists(place.path() / "mine"));
+}
+
+TEST_CASE("bench: ranks that cannot take equal parts of a batch are refused") {
+  if (!wam::test::has_mpirun()) return;
+  const Workplace place;
+  place.write_recipe();
+  const auto done = bench(place, {"--what", "step", "--set", "train.global_batch=3"}, 2);
+  CHECK(done.exit_code == 2);
+  CHECK_THAT(done.err, Contains("train.global_batch: 3 samples") && Contains("Fix: "));
 }
 
 TEST_CASE("bench: with one rank there are no links") {

@@ -7,7 +7,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full_like.h>
 
-#include "parallel/collectives/lone_rank.h"
+#include "parallel/collectives/absent_ranks.h"
 #include "test/support/catch.h"
 #include "test/unit/parallel/strategies/rank_units.h"
 
@@ -98,7 +98,7 @@ std::vector<double> on_two_shards(const GradientReduction::Options& options,
   std::vector<double> out(2);
   run_ranks(2, [&](int number) {
     const auto i = static_cast<std::size_t>(number);
-    Rank rank(axis.connect(number, calls[i]), std::make_shared<wam::LoneRank>(), options);
+    Rank rank(axis.connect(number, calls[i]), std::make_shared<wam::AbsentRanks>(), options);
     rank.begin_step();
     out[i] = work(rank, number, calls[i]);
   });
@@ -213,7 +213,7 @@ TEST_CASE("GradientReduction: replicas alone sum whole gradients, one rank alone
   std::vector<double> found(3);
   run_ranks(3, [&](int number) {
     const auto i = static_cast<std::size_t>(number);
-    Rank rank(std::make_shared<wam::LoneRank>(), axis.connect(number, calls[i]), {});
+    Rank rank(std::make_shared<wam::AbsentRanks>(), axis.connect(number, calls[i]), {});
     rank.begin_step();
     rank.micro_step(number, true);
     found[i] = rank.value();
@@ -221,7 +221,7 @@ TEST_CASE("GradientReduction: replicas alone sum whole gradients, one rank alone
   CHECK(found == std::vector<double>{3, 3, 3});
   CHECK(calls[0].front() == "all_reduce the gradient of blocks.2");
 
-  Rank alone(std::make_shared<wam::LoneRank>(), std::make_shared<wam::LoneRank>(),
+  Rank alone(std::make_shared<wam::AbsentRanks>(), std::make_shared<wam::AbsentRanks>(),
              {.time = ReduceTime::kEach, .reduce_type = at::kBFloat16});
   alone.begin_step();
   alone.micro_step(256, false);

@@ -56,6 +56,13 @@ TEST_CASE("bench options: links need several ranks, and a loader one") {
   options.assume_world = 2;
   CHECK_THAT(refusal(options, 2), Contains("--assume-world does not go with --what comm"));
 
+  BenchOptions compared;
+  compared.against_one = true;
+  CHECK_THAT(refusal(compared), Contains("--against-one") && Contains("alone already. Fix: "));
+  CHECK(refusal(compared, 2).empty());
+  compared.assume_world = 4;
+  CHECK_THAT(refusal(compared, 2), Contains("--assume-world: it is for one rank"));
+
   BenchOptions data;
   data.what = BenchWhat::kData;
   CHECK_THAT(refusal(data, 2), Contains("--what data") && Contains("this start has 2. Fix: "));
@@ -94,6 +101,11 @@ TEST_CASE("bench options: an id takes the named figure, the one it ends in, or t
   CHECK(figure_of(BenchWhat::kOptimizer, "adamw_tb_s") == "tb_s");
   CHECK(figure_of(BenchWhat::kLoop, "5b_loop_samples_s") == "samples_s");
   CHECK(figure_of(BenchWhat::kLoop, "5b_loop_idle_share") == "idle_share");
+  CHECK(figure_of(BenchWhat::kStep, "5b_full_shard_2gpu_efficiency") == "efficiency");
+  CHECK(figure_of(BenchWhat::kStep, "5b_full_shard_exposed_share") == "exposed_share");
+  CHECK(figure_of(BenchWhat::kStep, "14b_offload_2gpu_over_compute") == "over_compute");
+  CHECK(figure_of(BenchWhat::kStep, "checkpoint_stall_ms") == "checkpoint_stall_ms");
+  CHECK(figure_of(BenchWhat::kModel, "strategy_host_ms") == "strategy_host_ms");
   CHECK(figure_of(BenchWhat::kComm, "h200_all_reduce_gb_s") == "all_reduce_gb_s");
 }
 

@@ -22,8 +22,8 @@ TEST_CASE("step lines: what the training loop writes is read back") {
     const auto lines = wam::read_step_lines(scratch.path());
 
     REQUIRE(lines.size() == 2);
-    CHECK(lines[0].step_s == 0.25);
-    CHECK(lines[0].data_wait_s == 0.125);
+    CHECK(lines[0].times.step_s == 0.25);
+    CHECK(lines[0].times.data_wait_s == 0.125);
     CHECK_FALSE(lines[0].skipped);
     CHECK(lines[1].skipped);
   }

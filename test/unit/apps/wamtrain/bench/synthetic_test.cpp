@@ -33,16 +33,27 @@ TEST_CASE("bench units: no state unless it is asked for, and a share of it") {
   const auto with_state =
       make_bench_units(specs, {.compute_type = at::kFloat, .state = HoldsState::kYes});
   const auto assumed = make_bench_units(
-      specs, {.compute_type = at::kFloat, .state = HoldsState::kYes, .assume_world = 4});
+      specs,
+      {.compute_type = at::kFloat, .state = HoldsState::kYes, .mesh = wam::assumed_shard(4)});
 
   std::int64_t parameters = 0;
   for (const auto& spec : specs) parameters += spec.numel;
-  CHECK(wam::buffer_bytes(*whole) == 8 * parameters);
-  CHECK(wam::buffer_bytes(*with_state) == 20 * parameters);
-  CHECK(wam::buffer_bytes(*assumed) < 12 * parameters);
+  const auto bytes = wam::planned_bytes(specs, {.compute_type = at::kFloat});
+  CHECK(bytes == 8 * parameters);
+  CHECK(wam::planned_bytes(specs, {.mesh = wam::assumed_shard(4)}) < bytes);
+  CHECK(whole->units()[1].states().empty());
+  const auto held = [](wam::Sharding& sharding) {
+    return sharding.units()[1].state("master").numel();
+  };
+  CHECK(held(*with_state) == specs[1].numel);
+  CHECK(held(*assumed) == Approx(static_cast<double>(specs[1].numel) / 4).epsilon(0.05));
   for (const auto* sharding : {&whole, &with_state, &assumed}) {
-    for (auto& unit : (*sharding)->units()) {
+    (*sharding)->begin_pass();
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      auto& unit = (*sharding)->acquire(i, wam::Pass::kForward);
       CHECK(unit.compute().std().item<float>() == Approx(0.02).epsilon(0.1));
+      (*sharding)->release(i, wam::Pass::kForward);
     }
+    (*sharding)->end_pass();
   }
 }
