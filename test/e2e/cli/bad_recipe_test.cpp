@@ -56,14 +56,14 @@ TEST_CASE("bad recipe: an unknown preset, embodiment, strategy") {
   check_refused(embodiment, "recipe.yaml:13: data.datasets.0.embodiment: ");
   CHECK_THAT(embodiment.err, Catch::Contains("oxe_droit") && Catch::Contains("oxe_droid"));
   check_refused(run(place, "no_shard", "noshard"),
-                "recipe.yaml:18: parallel.strategy: found noshard, expected one of no_shard. Fix: "
-                "use no_shard.");
+                "recipe.yaml:18: parallel.strategy: found noshard, expected one of no_shard, "
+                "shard_grad_op, full_shard, hybrid_shard. Fix: use no_shard.");
 }
 
 TEST_CASE("bad recipe: a planned value is refused in words") {
-  check_refused(run(Workplace(), "no_shard", "full_shard"),
-                "recipe.yaml:18: parallel.strategy: full_shard is planned but not built yet. Fix: "
-                "use no_shard.");
+  check_refused(run(Workplace(), "no_shard", "no_shard, offload: optimizer+params"),
+                "recipe.yaml:18: parallel.offload: optimizer+params is planned but not built yet. "
+                "Fix: use none or optimizer.");
 }
 
 TEST_CASE("bad recipe: a dataset folder that does not exist") {
