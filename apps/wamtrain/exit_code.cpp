@@ -1,13 +1,11 @@
 #include "apps/wamtrain/exit_code.h"
 
-#include <array>
 #include <cstdio>
 #include <new>
 
 #include <c10/util/Exception.h>
 
-#include <unistd.h>
-
+#include "core/base/host_name.h"
 #include "parallel/watch/watch.h"
 
 namespace wam {
@@ -16,11 +14,6 @@ namespace {
 template <class Type>
 bool is(const std::exception& error) {
   return dynamic_cast<const Type*>(&error) != nullptr;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
 std::string machine_text(const std::exception& error) {
@@ -40,7 +33,7 @@ std::string text_of(const std::exception& error, int exit_code) {
   if (is<RankFailed>(error)) return error.what();
   switch (exit_code) {
     case kExitMachine:
-      return fmt::format("on {}: {}", host_name(), machine_text(error));
+      return fmt::format("on {}: {}", host_name().value_or("an unknown host"), machine_text(error));
     case kExitBug:
       return fmt::format(
           "internal error: {}\nThis is a bug of wamtrain; please report it with "

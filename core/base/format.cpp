@@ -34,6 +34,10 @@ std::string human_seconds(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
   std::string out;
   std::string line(indent, ' ');

@@ -13,6 +13,8 @@ std::string with_commas(std::int64_t value);
 std::string human_bytes(double bytes);
 // Seconds as "4.2 s", "3 min 05 s", "2 h 07 min".
 std::string human_seconds(double seconds);
+// Up to the first line break.
+std::string first_line(std::string_view text);
 // Words in lines of at most `columns`, each behind `indent` spaces and ended by a newline.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0);
 

@@ -13,6 +13,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/base/errors.h"
+#include "core/base/format.h"
 
 namespace wam {
 namespace {
@@ -50,10 +51,6 @@ class OperationWatch {
  private:
   at::CallbackHandle handle_;
 };
-
-std::string first_line(std::string_view text) {
-  return std::string(text.substr(0, text.find('\n')));
-}
 
 void wait_for(const c10::cuda::CUDAStream& waiting, const c10::cuda::CUDAStream& first) {
   at::cuda::CUDAEvent done;

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <optional>
-
 #include <ATen/core/Tensor.h>
-#include <c10/core/Event.h>
+
+#include "core/cuda/lane.h"
 
 namespace wam {
 
@@ -21,8 +20,8 @@ class LateRead {
   [[nodiscard]] const at::Tensor& get() const;
 
  private:
-  at::Tensor host_;                   // page-locked for a GPU
-  std::optional<c10::Event> copied_;  // none: the numbers were on the host
+  at::Tensor host_;  // page-locked for a GPU
+  Mark copied_;
 };
 
 }  // namespace wam

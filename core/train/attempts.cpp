@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "core/base/errors.h"
+#include "core/base/host_name.h"
 #include "core/io/atomic_file.h"
 #include "core/train/run_folder.h"
 
@@ -29,11 +29,6 @@ std::string now_text() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
   return text.data();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
 // Texts come from anywhere: what is no UTF-8 is replaced.
@@ -103,7 +98,10 @@ std::size_t AttemptRecord::begin(std::int64_t step,
   if (max_crashes > 0 && attempts_.size() >= static_cast<std::size_t>(max_crashes)) {
     throw Error(summary());
   }
-  attempts_.push_back({.started = now_text(), .host = host_name(), .reached = {}, .end = {}});
+  attempts_.push_back({.started = now_text(),
+                       .host = host_name().value_or("an unknown host"),
+                       .reached = {},
+                       .end = {}});
   write();
   begun_ = true;
   return attempts_.size() - 1;

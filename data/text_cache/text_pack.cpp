@@ -1,6 +1,5 @@
 #include "data/text_cache/text_pack.h"
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/errors.h"
+#include "core/base/host_name.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
 
@@ -31,10 +31,8 @@ std::string hash_of(const std::string& key,
 
 // No other thread or process, on this or another machine, writes under this name.
 std::string private_suffix() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
-  return fmt::format(".{}.{}.{:x}.tmp", host.data(), ::getpid(), thread);
+  return fmt::format(".{}.{}.{:x}.tmp", host_name().value_or(""), ::getpid(), thread);
 }
 
 void write_file(const std::filesystem::path& path, const std::vector<TextEntry>& entries) {

@@ -7,13 +7,10 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "core/base/errors.h"
+#include "core/base/format.h"
 
 namespace wam {
 namespace {
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
 
 auto device_of(const GlooOptions& options) {
   using Group = c10d::ProcessGroupGloo;

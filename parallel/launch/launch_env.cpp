@@ -1,22 +1,14 @@
 #include "parallel/launch/launch_env.h"
 
-#include <array>
 #include <cstdlib>
 #include <vector>
 
-#include <unistd.h>
-
 #include "core/base/errors.h"
+#include "core/base/host_name.h"
 #include "parallel/launch/claims.h"
 
 namespace wam {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
-  return name.data();
-}
 
 bool may_surround(const Claim& outer, const Claim& inner) {
   return outer.agrees_with(inner) || outer.size.value == 1 ||
@@ -146,7 +138,7 @@ int read_attempt(VariableReader& reader, Launcher launcher) {
 LaunchEnv read_launch_env(const GetVariable& variable) {
   VariableReader reader(variable);
   LaunchEnv env;
-  env.host = host_name();
+  env.host = host_name().value_or("localhost");
   const std::vector<Claim> claims = read_claims(reader);
   if (claims.empty()) {
     // A faulty claim has said what is wrong already.

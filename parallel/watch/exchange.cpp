@@ -26,8 +26,8 @@ std::string_view text_of(const std::vector<std::uint8_t>& value) {
 }
 
 // One line, without the end of a sentence.
-std::string first_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
+std::string reason_of(const std::string& error) {
+  std::string line = first_line(error);
   line.resize(line.find_last_not_of(" .?!") + 1);
   return line;
 }
@@ -193,7 +193,7 @@ void Exchange::lose_store(const std::string& error) {
                                    ? name_of_rank(0, options_.host_of_rank_0)
                                    : options_.store_holder;
     verdict.text = fmt::format("{} is gone: the store that it held does not work any more ({})",
-                               holder, first_line(error));
+                               holder, reason_of(error));
   }
   adopt(std::move(verdict));
 }

@@ -47,6 +47,8 @@ TEST_CASE("Numbers for people") {
   CHECK(human_seconds(4.25) == "4.2 s");
   CHECK(human_seconds(185) == "3 min 05 s");
   CHECK(human_seconds(7620) == "2 h 07 min");
+  CHECK(first_line("one\ntwo\n") == "one");
+  CHECK(first_line("one") == "one");
 }
 
 TEST_CASE("The nearest name is found, and none where all are far") {
