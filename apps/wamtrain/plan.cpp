@@ -34,6 +34,7 @@ void plan_state(const ResolvedRecipe& recipe,
                 .shards_weights = layout.shards_weights,
                 .reduces_each = section.reduce == ReduceTime::kEach,
                 .state_on_host = offloads_state(recipe),
+                .weights_on_host = layout.weights_on_host,
                 .compute_bytes = static_cast<std::int64_t>(c10::elementSize(compute_type(recipe))),
                 .reduce_bytes = section.reduce_dtype == ReduceType::kBf16 ? 2 : kFp32Bytes};
   // The formulas count fp32; state and gradients of fp64 are twice as long.

@@ -47,7 +47,7 @@ bool uses_graphs(const ResolvedRecipe& recipe, c10::Device device) {
 }
 
 bool offloads_state(const ResolvedRecipe& recipe) {
-  return recipe.options.parallel.offload == Offload::kOptimizer;
+  return recipe.options.parallel.offload != Offload::kNone;
 }
 
 }  // namespace wam

@@ -27,6 +27,7 @@
 #include "core/train/checkpoint_writer.h"
 #include "core/train/loop.h"
 #include "core/train/run_folder.h"
+#include "core/train/state_hash.h"
 #include "data/loader/loader.h"
 #include "models/wam/memory.h"
 #include "models/wam/wam_model.h"
@@ -62,6 +63,9 @@ class Run {
     start_from();
     const LoopEnd end = loop();
     writer_->wait();
+    if (recipe_.options.log.state_hash) {
+      log_.info("state hash: " + state_hash(sharding_->units(), ranks_.exchange()));
+    }
     say_end(end);
     return 0;
   }

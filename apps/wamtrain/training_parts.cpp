@@ -58,6 +58,7 @@ std::unique_ptr<Sharding> make_sharding(const ResolvedRecipe& recipe,
                                    .state_type = state_type(recipe),
                                    .state_on_host = offloads_state(recipe),
                                    .shards_weights = layout.shards_weights,
+                                   .weights_on_host = layout.weights_on_host,
                                    .reduce = section.reduce,
                                    .reduce_type = reduce_type(recipe),
                                    .axes = axes});

@@ -15,7 +15,7 @@ namespace wam {
 // Threads: one takes copies and says `before_overwrite`; any other may `wait`.
 class HostCopy {
  public:
-  // Allocates the memory: page-locked for tensors on a GPU, which takes seconds for tens of GB. The
+  // Allocates the memory: page-locked for tensors on a GPU, a second for tens of GB. The
   // tensors are of one device, and stay where they are. Errors: DeviceError with the size.
   explicit HostCopy(std::vector<at::Tensor> sources);
 

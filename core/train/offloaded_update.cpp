@@ -96,6 +96,16 @@ void OffloadedUpdate::upload(const Piece& piece) {
   slots_[piece.slot_idx].uploaded.set(options_.device);
 }
 
+void OffloadedUpdate::update(const Piece& piece, const AdamWOptions& options) {
+  AdamWShard on_host = piece.on_host;
+  const at::Tensor compute = shards_[piece.shard_idx]->compute.narrow(0, piece.begin, piece.numel);
+  // Without a GPU everything is host memory, and takes the way through the ring.
+  const bool stays = compute.is_cpu() && !options_.device.is_cpu();
+  if (stays) on_host.compute = compute;
+  adamw_update(on_host, control_, options, &workers_);
+  if (!stays) upload(piece);
+}
+
 void OffloadedUpdate::run(const AdamWControl& control, const AdamWOptions& options) {
   for (const AdamWShard* shard : shards_) {
     invariant(shard->compute.defined(), "an offloaded update without a compute copy");
@@ -115,8 +125,7 @@ void OffloadedUpdate::run(const AdamWControl& control, const AdamWOptions& optio
     const Piece& piece = pieces_[i];
     slots_[piece.slot_idx].downloaded.synchronize();
     slots_[piece.slot_idx].uploaded.synchronize();
-    adamw_update(piece.on_host, control_, options, &workers_);
-    upload(piece);
+    update(piece, options);
     if (i + kSlots < pieces_.size()) download(pieces_[i + kSlots]);
   }
   for (const Slot& slot : slots_) slot.uploaded.wait(options_.device);

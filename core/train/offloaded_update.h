@@ -22,7 +22,8 @@ struct OffloadOptions {
 // adamw_update for shards whose state lies in host memory while gradients and compute copies are on
 // a device. Gradients come piece by piece through a ring of page-locked buffers, the host updates
 // its state and rounds the copy, and that goes back: both ways on streams of their own, while the
-// host computes. On a CPU the same happens with ordinary copies.
+// host computes. Beside a GPU, a copy that lies in host memory is written there. On a CPU the same
+// happens with ordinary copies.
 //
 // The bits are those of adamw_update on the device (core/ops/adamw/adamw_host.h).
 // Threads: one, with the workers.
@@ -39,7 +40,8 @@ class OffloadedUpdate {
   OffloadedUpdate(OffloadedUpdate&&) = delete;
   OffloadedUpdate& operator=(OffloadedUpdate&&) = delete;
 
-  // `control` is the decision on the device, `gradient` and `compute` of the shards are there too.
+  // `control` is the decision on the device, `gradient` of the shards is there too, and `compute`
+  // there or in host memory.
   // The host waits for the decision and works until the last piece is updated. What the current
   // stream is told after it happens after the copies are back. A skipped update leaves everything.
   void run(const AdamWControl& control, const AdamWOptions& options);
@@ -60,6 +62,7 @@ class OffloadedUpdate {
   void add_pieces(std::size_t shard_idx);
   void download(const Piece& piece);
   void upload(const Piece& piece);
+  void update(const Piece& piece, const AdamWOptions& options);
 
   std::vector<const AdamWShard*> shards_;
   OffloadOptions options_;

@@ -232,6 +232,7 @@ struct ValidateSection {
 
 struct LogSection {
   std::int64_t every = 10;
+  bool state_hash = false;
 
   template <class V>
   void fields(V&& v) {
@@ -239,6 +240,10 @@ struct LogSection {
       "Steps between two lines of progress in the log (steps); a terminal shows every step. "
       "metrics.jsonl has every step.",
       at_least(1));
+    v("state_hash", state_hash,
+      "At the end of a run, a line with the hash of its master weights and moments: runs that are "
+      "equal bit for bit have the same, on equally many ranks and with the same strategy. Takes a "
+      "few seconds.");
   }
 };
 

@@ -81,7 +81,7 @@ void Unit::allocate_state() {
     at::Tensor& state = states_[array];
     if (state.defined()) continue;
     if (placement_.state_on_host) {
-      state = host_buffer({shard_.numel()}, placement_.state_type, placement_.device).zero_();
+      state = host_buffer({shard_.numel()}, placement_.state_type, placement_.device);
     } else {
       state = at::zeros({shard_.numel()},
                         at::TensorOptions(placement_.device).dtype(placement_.state_type));

@@ -13,6 +13,7 @@ struct LinkRates {
   double reduce_scatter_gb_s = 0;
   double all_reduce_gb_s = 0;
   double node_gb_s = 0;   // between nodes, each GPU's own share of the network
+  double host_gb_s = 0;   // from host memory to the GPU
   double hop_s = 0;       // from one rank of a ring to the next, inside a node
   double node_hop_s = 0;  // and between nodes
 };

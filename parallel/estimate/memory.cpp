@@ -13,6 +13,7 @@ struct Numels {
   std::int64_t frozen = 0;
   std::int64_t shard = 0;
   std::int64_t block_shard = 0;  // of the units that are not held
+  std::int64_t largest_block_shard = 0;
   std::int64_t held = 0;
   std::int64_t largest_block = 0;
   std::int64_t largest = 0;
@@ -30,6 +31,7 @@ Numels count(const std::vector<UnitLoad>& units, std::int64_t shard_size) {
       out.held += unit.trainable_numel;
     } else {
       out.block_shard += shard;
+      out.largest_block_shard = std::max(out.largest_block_shard, shard);
       out.largest_block = std::max(out.largest_block, unit.trainable_numel);
     }
   }
@@ -43,15 +45,21 @@ SpreadMemory memory_of(const std::vector<UnitLoad>& units, const Spread& spread)
   const std::int64_t slots = kUnitSlots * n.largest_block + n.held;
   const bool is_alone = spread.shard_size == 1;
   SpreadMemory out;
-  const std::int64_t weights = spread.shards_weights && !is_alone ? n.block_shard + slots : n.all;
+  std::int64_t weights = spread.shards_weights && !is_alone ? n.block_shard + slots : n.all;
+  // In place of a rank's shards, the one that is on its way to the others.
+  if (spread.weights_on_host) weights = slots + (is_alone ? 0 : n.largest_block_shard);
   out.weights = spread.compute_bytes * (weights + n.frozen);
-  out.gradients = kGradientBytes * (spread.reduces_each && spread.gpus > 1 ? n.shard + slots : n.all);
+  out.gradients =
+      kGradientBytes * (spread.reduces_each && spread.gpus > 1 ? n.shard + slots : n.all);
   if (spread.reduce_bytes != kGradientBytes && spread.gpus > 1) {
     out.gradients += spread.reduce_bytes * n.largest;
   }
   const std::int64_t state = kStateBytes * n.shard;
   out.optimizer = spread.state_on_host ? 0 : state;
-  out.host = spread.state_on_host ? state * spread.gpus_of_a_node() : 0;
+  if (spread.state_on_host) out.host += state * spread.gpus_of_a_node();
+  if (spread.weights_on_host) {
+    out.host += spread.compute_bytes * n.block_shard * spread.gpus_of_a_node();
+  }
   return out;
 }
 

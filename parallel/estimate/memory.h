@@ -20,7 +20,8 @@ struct SpreadMemory {
 // With P parameters, shards of S, slots B as long as the largest block's parameters, and H
 // parameters that are held throughout, at 2, 4 and 12 bytes each:
 //
-//   weights    whole 2P; sharded 2(P - H)/S + 2 x 2B + 2H
+//   weights    whole 2P; sharded 2(P - H)/S + 2 x 2B + 2H; in host memory 2(P - H)/S there, and
+//              2 x 2B + 2B/S + 2H on the GPU (without 2B/S where S is 1)
 //   gradients  4P; sharded and reduced after each micro-step 4P/S + 2 x 4B + 4H
 //   optimizer  12P/S, on the GPU or in host memory
 //   reduction in bf16: one slot more, 2 x the largest unit

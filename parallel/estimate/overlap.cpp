@@ -9,6 +9,13 @@
 namespace wam {
 namespace {
 
+// Of this rank's shard, where it lies in host memory.
+double upload_s(const UnitLoad& unit, const Spread& spread, const LinkRates& links) {
+  if (!spread.weights_on_host || unit.held_throughout) return 0;
+  const auto bytes = static_cast<double>(unit.trainable_numel * spread.compute_bytes);
+  return bytes / static_cast<double>(spread.shard_size) / (1e9 * links.host_gb_s);
+}
+
 double gather_s(const UnitLoad& unit, const Spread& spread, const LinkRates& links) {
   return collective_s(CollectiveKind::kAllGather,
                       static_cast<double>(unit.trainable_numel * spread.compute_bytes),
@@ -31,7 +38,7 @@ struct Work {
 };
 
 std::vector<Work> works_of(const std::vector<UnitLoad>& units, const Spread& spread, bool reduces) {
-  const std::vector<int> gathers = gathers_of_micro_step(units, spread);
+  const std::vector<int> gathers = fills_of_micro_step(units, spread);
   std::vector<Work> out;
   out.reserve(2 * units.size());
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -46,9 +53,10 @@ std::vector<Work> works_of(const std::vector<UnitLoad>& units, const Spread& spr
 // Collectives one after the other, beneath the compute.
 class CommunicationQueue {
  public:
-  // Returns the time of its end.
-  double enqueue(double earliest, double seconds) {
-    end_s_ = std::max(end_s_, earliest) + seconds;
+  // Returns the time of its end. `upload_s` comes first: it keeps the queue, but nothing of
+  // compute.
+  double enqueue(double earliest, double seconds, double upload_s = 0) {
+    end_s_ = std::max(end_s_, earliest) + upload_s + seconds;
     busy_s_ += seconds;
     return end_s_;
   }
@@ -68,7 +76,10 @@ StepCommunication micro_step(const std::vector<UnitLoad>& units,
   const std::vector<Work> works = works_of(units, spread, reduces);
   CommunicationQueue queue;
   std::vector<double> reduced_s;  // when the gradient slots of the blocks became free
-  double ready_s = works.front().gathered ? queue.enqueue(0, gather_s(units[0], spread, links)) : 0;
+  const auto fill = [&](double earliest, const UnitLoad& unit) {
+    return queue.enqueue(earliest, gather_s(unit, spread, links), upload_s(unit, spread, links));
+  };
+  double ready_s = works.front().gathered ? fill(0, units[0]) : 0;
   double end_s = 0;
   double computed_s = 0;
   for (std::size_t k = 0; k < works.size(); ++k) {
@@ -80,7 +91,7 @@ StepCommunication micro_step(const std::vector<UnitLoad>& units,
     }
     ready_s = 0;
     if (k + 1 < works.size() && works[k + 1].gathered) {
-      ready_s = queue.enqueue(start_s, gather_s(works[k + 1].unit, spread, links));
+      ready_s = fill(start_s, works[k + 1].unit);
     }
     end_s = start_s + work.compute_s;
     computed_s += work.compute_s;
@@ -112,7 +123,7 @@ StepCommunication communication_of(const std::vector<UnitLoad>& units,
     out.busy_s += seconds;
     out.waits_s += seconds;
   }
-  out.exposed_s = out.waits_s + rates.overlap_cost * (out.busy_s - out.waits_s);
+  out.exposed_s = out.waits_s + rates.overlap_cost * std::max(0.0, out.busy_s - out.waits_s);
   return out;
 }
 

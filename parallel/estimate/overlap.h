@@ -10,7 +10,7 @@ namespace wam {
 
 // Communication of an optimizer step, in seconds.
 struct StepCommunication {
-  double busy_s = 0;     // the collectives themselves
+  double busy_s = 0;     // the collectives themselves, without uploads from host memory
   double waits_s = 0;    // of compute for them, and what runs when compute has ended
   double exposed_s = 0;  // by what the step is longer: waits, and the compute that is lost
 };

@@ -36,6 +36,8 @@ struct Spread {
   bool shards_weights = false;  // each block is gathered when it is needed
   bool reduces_each = false;    // gradients are reduced after every micro-step, not after the last
   bool state_on_host = false;   // master weights and moments, and the update
+  // Blocks' weights as well, in the shards of the state; each is uploaded when it is needed.
+  bool weights_on_host = false;
   std::int64_t compute_bytes = 2;  // of a weight
   std::int64_t reduce_bytes = 4;   // of a gradient on its way
 

@@ -14,6 +14,7 @@ struct StepTraffic {
   double gather = 0;    // weights, inside the shard group
   double reduce = 0;    // gradients, inside the shard group
   double replicas = 0;  // gradients, between those that hold the same shard
+  double uploads = 0;   // weights from host memory; these are not sent, and not in the total
 
   [[nodiscard]] double total() const noexcept { return gather + reduce + replicas; }
 };
@@ -32,8 +33,9 @@ double ring_bytes(std::int64_t ranks, double bytes);
 // Blocks at the end whose weights stay in their slots between forward and backward.
 inline constexpr std::size_t kBlocksKept = 2;
 
-// How often the weights of each unit are gathered in a micro-step: 0, 1 or 2.
-std::vector<int> gathers_of_micro_step(const std::vector<UnitLoad>& units, const Spread& spread);
+// How often a micro-step fills a slot with each unit's weights (gathers them, where there are
+// several ranks): 0, 1 or 2.
+std::vector<int> fills_of_micro_step(const std::vector<UnitLoad>& units, const Spread& spread);
 // Whether they are gathered after an update.
 bool is_gathered_after_update(const UnitLoad& unit, const Spread& spread);
 

@@ -37,15 +37,13 @@ struct EnumNames<ReduceType> {
                                     std::pair{ReduceType::kBf16, std::string_view("bf16")}};
 };
 
-enum class Offload { kNone, kOptimizer };
+enum class Offload { kNone, kOptimizer, kOptimizerAndParams };
 template <>
 struct EnumNames<Offload> {
-  static constexpr std::array table{std::pair{Offload::kNone, std::string_view("none")},
-                                    std::pair{Offload::kOptimizer, std::string_view("optimizer")}};
-};
-template <>
-struct PlannedNames<Offload> {
-  static constexpr std::array<std::string_view, 1> table{"optimizer+params"};
+  static constexpr std::array table{
+      std::pair{Offload::kNone, std::string_view("none")},
+      std::pair{Offload::kOptimizer, std::string_view("optimizer")},
+      std::pair{Offload::kOptimizerAndParams, std::string_view("optimizer+params")}};
 };
 
 struct ParallelSection {
@@ -76,7 +74,8 @@ struct ParallelSection {
     v("offload", offload,
       "What lies in host memory. none: nothing. optimizer: master weights and moments (12 bytes a "
       "parameter), which the CPU updates while gradients and weights are on their way; the same "
-      "bits.");
+      "bits. optimizer+params: also the weights of the blocks (2 bytes a parameter), each uploaded "
+      "while it is needed; shard_grad_op then has them in shards, as full_shard.");
   }
 };
 

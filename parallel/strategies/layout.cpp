@@ -17,9 +17,7 @@ int shard_group(const ParallelSection& section, int world, int ranks_on_host) {
   return static_cast<int>(wanted);
 }
 
-}  // namespace
-
-Layout layout_of(const ParallelSection& section, int world, int ranks_on_host) {
+Layout layout_of_strategy(const ParallelSection& section, int world, int ranks_on_host) {
   switch (section.strategy) {
     case ShardingStrategy::kNoShard:
       return {.world = world, .shard_ranks = 1, .shards_weights = false};
@@ -33,6 +31,17 @@ Layout layout_of(const ParallelSection& section, int world, int ranks_on_host) {
               .shards_weights = true};
   }
   throw InvariantError("a sharding strategy without a layout");
+}
+
+}  // namespace
+
+Layout layout_of(const ParallelSection& section, int world, int ranks_on_host) {
+  Layout out = layout_of_strategy(section, world, ranks_on_host);
+  if (section.offload == Offload::kOptimizerAndParams) {
+    out.weights_on_host = true;
+    out.shards_weights = true;  // the update writes each rank's shard of them there
+  }
+  return out;
 }
 
 }  // namespace wam

@@ -10,6 +10,8 @@ struct Layout {
   int world = 1;
   int shard_ranks = 1;
   bool shards_weights = false;  // else every rank has all weights
+  // A rank's weights of blocks lie in host memory, in the shards of the state.
+  bool weights_on_host = false;
 
   [[nodiscard]] int replicas() const noexcept { return world / shard_ranks; }
 };

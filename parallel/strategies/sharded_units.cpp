@@ -27,14 +27,18 @@ ShardedUnits::ShardedUnits(const std::vector<UnitSpec>& specs, const Options& op
   placement.state_on_host = options.state_on_host;
   placement.shard_idx = axes_.shards->axis_rank();
   placement.num_shards = axes_.shards->axis_size();
-  const bool slots = options.shards_weights && placement.num_shards > 1;
+  const bool slots =
+      options.weights_on_host || (options.shards_weights && placement.num_shards > 1);
   units_.reserve(specs.size());
   for (const UnitSpec& spec : specs) {
     Unit& unit = units_.emplace_back(spec, placement);
     if (!slots || spec.held_throughout) unit.allocate_compute();
     if (options.trains) unit.allocate_state();
   }
-  if (slots) slots_.emplace(units_, *axes_.shards, lane_, waits_);
+  if (slots) {
+    slots_.emplace(units_, *axes_.shards, lane_, waits_,
+                   options.weights_on_host ? PiecesLieIn::kHostMemory : PiecesLieIn::kDeviceMemory);
+  }
   if (options.trains) {
     gradients_.emplace(
         units_, *axes_.shards, *axes_.replicas, lane_, waits_,

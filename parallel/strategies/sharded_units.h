@@ -18,7 +18,7 @@ namespace wam {
 // Units whose optimizer state and gradients are sharded over one axis and replicated over another,
 // and whose weights are either whole on every rank or sharded as well. Both axes may have one rank,
 // so this is every strategy of the recipe (parallel/strategies/layout.h), and with one rank alone
-// every unit is whole and nothing is communicated.
+// nothing is communicated.
 class ShardedUnits final : public Sharding {
  public:
   struct Options {
@@ -29,6 +29,7 @@ class ShardedUnits final : public Sharding {
     // Without: no gradient and no optimizer state (inference).
     bool trains = true;
     bool shards_weights = false;
+    bool weights_on_host = false;  // of blocks, in the shards of the state
     ReduceTime reduce = ReduceTime::kLast;
     at::ScalarType reduce_type = at::kFloat;
     MeshAxes axes = {};

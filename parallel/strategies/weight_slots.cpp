@@ -2,32 +2,43 @@
 
 #include <algorithm>
 
+#include <ATen/core/grad_mode.h>
+
 #include "core/base/errors.h"
+#include "core/cuda/pinned.h"
 
 namespace wam {
 
-WeightSlots::WeightSlots(std::vector<Unit>& units,
-                         Collectives& shards,
-                         Lane& lane,
-                         WaitTimes& waits)
+WeightSlots::WeightSlots(
+    std::vector<Unit>& units, Collectives& shards, Lane& lane, WaitTimes& waits, PiecesLieIn memory)
     : units_(units), shards_(shards), lane_(lane), waits_(waits), pieces_(units.size()) {
-  const auto type = units.front().placement().compute_type;
-  std::int64_t longest = 0;
+  for (const Unit& unit : units) titles_.push_back("the weights of " + unit.spec().name);
+  allocate_pieces(memory);
+}
+
+void WeightSlots::allocate_pieces(PiecesLieIn memory) {
+  const auto type = units_.front().placement().compute_type;
+  const at::Device device = lane_.device();
+  std::int64_t longest = 0;  // piece
   std::int64_t held = 0;
-  for (const Unit& unit : units) {
-    titles_.push_back("the weights of " + unit.spec().name);
+  for (const Unit& unit : units_) {
     if (unit.spec().held_throughout) continue;
     held += unit.shard().piece;
-    longest = std::max(longest, padded_numel(unit.spec(), shards.axis_size()));
+    longest = std::max(longest, unit.shard().piece);
   }
-  const at::Tensor all = shards.allocate(held, type, lane.device());
+  const bool on_host = memory == PiecesLieIn::kHostMemory;
+  const at::Tensor all =
+      on_host ? host_buffer({held}, type, device) : shards_.allocate(held, type, device);
   std::int64_t at = 0;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    if (units[i].spec().held_throughout) continue;
-    pieces_[i] = all.narrow(0, at, units[i].shard().piece);
-    at += units[i].shard().piece;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    if (units_[i].spec().held_throughout) continue;
+    pieces_[i] = all.narrow(0, at, units_[i].shard().piece);
+    at += units_[i].shard().piece;
   }
-  for (Slot& slot : slots_) slot.buffer = shards.allocate(longest, type, lane.device());
+  if (on_host && shards_.axis_size() > 1) uploaded_ = shards_.allocate(longest, type, device);
+  for (Slot& slot : slots_) {
+    slot.buffer = shards_.allocate(longest * shards_.axis_size(), type, device);
+  }
 }
 
 void WeightSlots::begin_pass() {
@@ -64,10 +75,21 @@ WeightSlots::Slot& WeightSlots::gather(std::size_t unit_idx) {
   waits_.in_lane(WaitCause::kGather, [&] {
     const Lane::Scope scope(lane_);
     slot.given_back.wait(lane_.device());
-    shards_.all_gather(unit.compute(), pieces_[unit_idx], titles_[unit_idx]);
+    fill(unit.compute(), unit_idx);
     slot.gathered.set(lane_.device());
   });
   return slot;
+}
+
+void WeightSlots::fill(at::Tensor& whole, std::size_t unit_idx) {
+  at::Tensor piece = pieces_[unit_idx];
+  const bool is_whole = shards_.axis_size() == 1;
+  if (is_whole || uploaded_.defined()) {
+    const at::NoGradGuard no_grad;
+    at::Tensor there = is_whole ? whole : uploaded_.narrow(0, 0, piece.numel());
+    piece = there.copy_(piece, /*non_blocking=*/true);
+  }
+  if (!is_whole) shards_.all_gather(whole, piece, titles_[unit_idx]);
 }
 
 std::optional<std::size_t> WeightSlots::next(std::size_t unit_idx, Pass pass) const {

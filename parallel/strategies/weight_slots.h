@@ -15,21 +15,29 @@
 
 namespace wam {
 
-// Weights of blocks that are sharded: this rank's piece of each stays, and a block is whole in one
-// of two slots while it is needed. The next block of the pass is gathered in the lane while the
-// current one computes; a slot is written again when the block that was in it has been given back.
-// Where the backward follows the forward, its last two blocks are still there.
+enum class PiecesLieIn { kDeviceMemory, kHostMemory };
+
+// Weights of blocks that are sharded: this rank's piece of each stays, on the device or in host
+// memory, and a block is whole in one of two slots while it is needed. The next block of the pass
+// is gathered in the lane while the current one computes; a slot is written again when the block
+// that was in it has been given back. Where the backward follows the forward, its last two blocks
+// are still there.
 class WeightSlots {
  public:
   // `units` are all of them; those that are held throughout are not this object's. All references
   // must outlive it.
-  WeightSlots(std::vector<Unit>& units, Collectives& shards, Lane& lane, WaitTimes& waits);
+  WeightSlots(std::vector<Unit>& units,
+              Collectives& shards,
+              Lane& lane,
+              WaitTimes& waits,
+              PiecesLieIn memory);
 
   // A pass begins: what is in the slots may be out of date.
   void begin_pass();
   void acquire(std::size_t unit_idx, Pass pass);
   void release(std::size_t unit_idx);
-  // (piece) compute type: what this rank holds of the unit.
+  // (piece) compute type: what this rank holds of the unit. What lies in host memory is read behind
+  // the host's back from begin_pass until the device has passed the end of the pass.
   [[nodiscard]] at::Tensor& piece(std::size_t unit_idx) { return pieces_.at(unit_idx); }
 
  private:
@@ -43,6 +51,8 @@ class WeightSlots {
 
   Slot* slot_of(std::size_t unit_idx);
   Slot& gather(std::size_t unit_idx);
+  void fill(at::Tensor& whole, std::size_t unit_idx);
+  void allocate_pieces(PiecesLieIn memory);
   [[nodiscard]] std::optional<std::size_t> next(std::size_t unit_idx, Pass pass) const;
 
   std::vector<Unit>& units_;
@@ -50,6 +60,7 @@ class WeightSlots {
   Lane& lane_;
   WaitTimes& waits_;
   std::vector<at::Tensor> pieces_;   // of one buffer; undefined for units held throughout
+  at::Tensor uploaded_;              // a piece from host memory that the others gather
   std::vector<std::string> titles_;  // for messages, one a unit
   std::array<Slot, 2> slots_;
 };

@@ -32,7 +32,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kWarmUpSteps = 3;
+constexpr std::int64_t kWarmUpSteps = 2;    // the first records the graphs
+constexpr std::int64_t kWarmUpBatches = 3;  // of the loader
 constexpr std::int64_t kProfiledSteps = 5;
 
 // The training split of the recipe's datasets as a stream. Lives where it was made: the loader
@@ -115,11 +116,7 @@ class StepsBench {
     out.step_ms = 1e3 * cost.step_s;
     add_figures(out);
     if (!context_.options.save_to.empty()) {
-      out.figures.push_back({"checkpoint_stall_ms",
-                             "what a save adds to the step after it",
-                             1e3 * (saved_step_s(source) - cost.step_s),
-                             "ms",
-                             {}});
+      add_saved_step(out, source);
     }
     if (!context_.options.phases) return out;
     const std::int64_t profiled_steps = std::min(kProfiledSteps, steps);
@@ -133,8 +130,19 @@ class StepsBench {
   static constexpr std::int64_t kStepsToSave = 2;
   static constexpr std::int64_t kStepsWithSave = 5;
 
-  // The step after a save, among some others. The checkpoint is removed again.
-  double saved_step_s(BatchSource& source) {
+  // What a save does to the step after it, among some others. The checkpoint is removed again.
+  void add_saved_step(BenchResult& out, BatchSource& source) {
+    const StepTimes times = saved_step(source);
+    const auto add = [&](const char* name, const char* title, double seconds) {
+      out.figures.push_back({name, title, 1e3 * seconds, "ms", {}});
+    };
+    add("checkpoint_stall_ms", "what a save adds to the step after it",
+        times.step_s - 1e-3 * out.step_ms);
+    add("checkpoint_wait_ms", "of it, the device's wait for the copy", times.checkpoint_s);
+    add("save_host_ms", "host time to start a save", save_host_s_);
+  }
+
+  StepTimes saved_step(BatchSource& source) {
     const auto& folder = context_.options.save_to;
     Ranks& ranks = context_.ranks;
     ranks.first_does([&] {
@@ -159,10 +167,10 @@ class StepsBench {
       writer.wait();
     }
     ranks.first_does([&] { std::filesystem::remove_all(folder); });
-    return read_step_lines(scratch_.path()).at(after).times.step_s;
+    return read_step_lines(scratch_.path()).at(after).times;
   }
 
-  void save(CheckpointWriter& writer, std::int64_t step) const {
+  void save(CheckpointWriter& writer, std::int64_t step) {
     RunState state;
     state.step = step;
     state.applied_updates = optimizer_->applied_updates();
@@ -170,7 +178,9 @@ class StepsBench {
     state.world_size = context_.ranks.env().world_size;
     state.recipe = context_.recipe.dump();
     state.recipe_hash = context_.recipe.hash();
+    const auto start = Clock::now();
     writer.save(std::move(state));
+    save_host_s_ = std::chrono::duration<double>(Clock::now() - start).count();
   }
 
   // So many steps more; the device is idle before and after. With a writer: saves once.
@@ -277,6 +287,7 @@ class StepsBench {
   MetricsFile metrics_;
   std::int64_t done_ = 0;
   double wall_s_ = 0;
+  double save_host_s_ = 0;
 };
 
 FrozenPlacement placement_of(const BenchContext& context) {
@@ -331,7 +342,7 @@ BenchResult bench_data(const BenchContext& context) {
     for (std::int64_t i = 0; i < steps * stream.loader->micro_steps(); ++i) stream.loader->next();
   };
   context.log.info("warming up");
-  read(kWarmUpSteps);
+  read(kWarmUpBatches);
   context.log.info(fmt::format("timing {} global batches", context.options.steps));
   const auto start = Clock::now();
   read(context.options.steps);

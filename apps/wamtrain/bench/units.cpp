@@ -23,6 +23,7 @@ std::unique_ptr<Sharding> make_bench_units(std::vector<UnitSpec> specs, const Be
                                    .state_type = options.state_type,
                                    .state_on_host = options.state_on_host,
                                    .shards_weights = options.mesh.layout.shards_weights,
+                                   .weights_on_host = options.mesh.layout.weights_on_host,
                                    .reduce = options.mesh.reduce,
                                    .reduce_type = options.reduce_type,
                                    .axes = options.mesh.axes});
@@ -38,6 +39,7 @@ std::int64_t planned_bytes(const std::vector<UnitSpec>& specs, const BenchUnits&
                  .shard_size = layout.shard_ranks,
                  .shards_weights = layout.shards_weights,
                  .reduces_each = options.mesh.reduce == ReduceTime::kEach,
+                 .weights_on_host = layout.weights_on_host,
                  .compute_bytes = static_cast<std::int64_t>(at::elementSize(options.compute_type)),
                  .reduce_bytes = static_cast<std::int64_t>(at::elementSize(options.reduce_type))});
   return memory.weights + memory.gradients;

@@ -116,34 +116,46 @@ class Predictor {
     return out;
   }
 
-  // Every strategy, with gradients reduced at the last micro-step or at each; where the state does
-  // not fit on the GPU, or the recipe offloads it, also with the state in host memory. A strategy
-  // that comes out as an earlier one (anything on one GPU, a hybrid of one group) is left out.
+  // Every strategy, with gradients reduced at the last micro-step or at each. A strategy that comes
+  // out as an earlier one (anything on one GPU, a hybrid of one group) is left out.
   void add_strategies() {
     std::set<std::pair<int, bool>> seen;
     for (const auto& [strategy, name] : EnumNames<ShardingStrategy>::table) {
-      const Layout layout = layout_for(strategy);
+      const Layout layout = layout_for(strategy, Offload::kNone);
       const bool is_whole = layout.shard_ranks == 1;
       if (!seen.emplace(layout.shard_ranks, layout.shards_weights && !is_whole).second) continue;
-      for (const ReduceTime reduce : {ReduceTime::kLast, ReduceTime::kEach}) {
-        // Without shards, reducing each time would save nothing.
-        if (is_whole && reduce == ReduceTime::kEach) continue;
-        Spread spread = spread_of(layout, reduce);
-        add(strategy, spread);
-        spread.state_on_host = true;
-        if (offloads_state(recipe_) || !out_.fits(out_.strategies.back())) add(strategy, spread);
+      add_offloads(strategy, ReduceTime::kLast);
+      // Without shards, reducing each time would save nothing.
+      if (!is_whole) add_offloads(strategy, ReduceTime::kEach);
+    }
+  }
+
+  // On the GPU; what does not fit there, also with more and more in host memory; and at least as
+  // the recipe offloads.
+  void add_offloads(ShardingStrategy strategy, ReduceTime reduce) {
+    const Offload own = recipe_.options.parallel.offload;
+    bool fits = false;
+    for (const auto& [offload, name] : EnumNames<Offload>::table) {
+      if (fits && offload > own) break;
+      // It is full_shard then.
+      if (strategy == ShardingStrategy::kShardGradOp && offload == Offload::kOptimizerAndParams) {
+        break;
       }
+      add(strategy, spread_of(layout_for(strategy, offload), reduce, offload));
+      fits |= out_.fits(out_.strategies.back());
     }
   }
 
   // Errors: ConfigError when groups and nodes do not go together.
-  [[nodiscard]] Spread spread_of(const Layout& layout, ReduceTime reduce) const {
+  [[nodiscard]] Spread spread_of(const Layout& layout, ReduceTime reduce, Offload offload) const {
     const Spread out{
         .gpus = cluster_.gpus,
         .nodes = cluster_.nodes,
         .shard_size = layout.shard_ranks,
         .shards_weights = layout.shards_weights,
         .reduces_each = reduce == ReduceTime::kEach,
+        .state_on_host = offload != Offload::kNone,
+        .weights_on_host = layout.weights_on_host,
         .compute_bytes = static_cast<std::int64_t>(c10::elementSize(compute_type(recipe_))),
         .reduce_bytes = recipe_.options.parallel.reduce_dtype == ReduceType::kBf16 ? 2 : 4};
     const auto problems = problems_of(out);
@@ -151,18 +163,20 @@ class Predictor {
     return out;
   }
 
-  [[nodiscard]] Layout layout_for(ShardingStrategy strategy) const {
+  [[nodiscard]] Layout layout_for(ShardingStrategy strategy, Offload offload) const {
     ParallelSection section = recipe_.options.parallel;
     section.strategy = strategy;
+    section.offload = offload;
     return layout_of(section, static_cast<int>(cluster_.gpus),
                      static_cast<int>(cluster_.gpus / cluster_.nodes));
   }
 
   [[nodiscard]] bool is_of_recipe(const Spread& spread) const {
     const ParallelSection& own = recipe_.options.parallel;
-    const Layout layout = layout_for(own.strategy);
+    const Layout layout = layout_for(own.strategy, own.offload);
     if (spread.shard_size != layout.shard_ranks) return false;
     if (spread.state_on_host != offloads_state(recipe_)) return false;
+    if (spread.weights_on_host != layout.weights_on_host) return false;
     return spread.shard_size == 1 || (spread.shards_weights == layout.shards_weights &&
                                       spread.reduces_each == (own.reduce == ReduceTime::kEach));
   }

@@ -29,6 +29,7 @@ Json strategy_json(const StrategyPrediction& one, const Prediction& p) {
           {"reduce", one.spread.reduces_each ? "each" : "last"},
           {"reduce_dtype", one.spread.reduce_bytes == 2 ? "bf16" : "fp32"},
           {"state_on_host", one.spread.state_on_host},
+          {"weights_on_host", one.spread.weights_on_host},
           {"weight_bytes", one.memory.weights},
           {"gradient_bytes", one.memory.gradients},
           {"optimizer_bytes", one.memory.optimizer},
@@ -38,6 +39,7 @@ Json strategy_json(const StrategyPrediction& one, const Prediction& p) {
           {"gather_bytes", one.traffic.gather},
           {"reduce_bytes", one.traffic.reduce},
           {"replica_bytes", one.traffic.replicas},
+          {"upload_bytes", one.traffic.uploads},
           {"time", step_json(one, p.cluster.gpus)}};
 }
 

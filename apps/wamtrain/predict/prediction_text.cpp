@@ -21,6 +21,10 @@ const char* reduce_word(const Spread& spread) {
   return spread.gpus == 1 ? "-" : spread.reduces_each ? "each" : "last";
 }
 
+const char* place_word(const Spread& spread) {
+  return spread.weights_on_host ? "host+" : spread.state_on_host ? "host" : "GPU";
+}
+
 std::string heading(const Prediction& p) {
   const Cluster& c = p.cluster;
   std::string where = fmt::format("{} x {}", c.gpus, p.card);
@@ -49,9 +53,9 @@ std::string line(const StrategyPrediction& one, const Prediction& p) {
   const char* fits = !p.fits(one) ? "NO" : p.is_tight(one) ? "tight" : "yes";
   return fmt::format("{}{:<14}{:<7}{:<5}{:>8.1f}{:>8.1f}{:>8.1f}{:>8.1f}  {:<5}{:>8.1f}{}\n",
                      one.is_of_recipe ? "*" : " ", one.strategy, reduce_word(one.spread),
-                     one.spread.state_on_host ? "host" : "GPU", gib(one.memory.weights),
-                     gib(one.memory.gradients), gib(one.memory.optimizer), gib(one.total_bytes),
-                     fits, 1e-9 * one.traffic.total(), times(one, p));
+                     place_word(one.spread), gib(one.memory.weights), gib(one.memory.gradients),
+                     gib(one.memory.optimizer), gib(one.total_bytes), fits,
+                     1e-9 * one.traffic.total(), times(one, p));
 }
 
 std::string table(const Prediction& p) {
@@ -66,6 +70,9 @@ std::string table(const Prediction& p) {
   const bool has_own = std::any_of(p.strategies.begin(), p.strategies.end(),
                                    [](const auto& one) { return one.is_of_recipe; });
   if (has_own) out += "* as the recipe has it\n";
+  const bool some_upload = std::any_of(p.strategies.begin(), p.strategies.end(),
+                                       [](const auto& o) { return o.spread.weights_on_host; });
+  if (some_upload) out += "host+: and the weights of the blocks\n";
   return out;
 }
 
@@ -73,7 +80,11 @@ std::string table(const Prediction& p) {
 std::string row_name(const StrategyPrediction& one) {
   std::string out = one.strategy;
   if (one.spread.gpus > 1) out += fmt::format(", reduce {}", reduce_word(one.spread));
-  if (one.spread.state_on_host) out += ", offload optimizer";
+  if (one.spread.weights_on_host) {
+    out += ", offload optimizer+params";
+  } else if (one.spread.state_on_host) {
+    out += ", offload optimizer";
+  }
   return out;
 }
 

@@ -31,6 +31,7 @@ OverlapRates overlap_rates(const CardRates& rates, double node_gb_s) {
                     .reduce_scatter_gb_s = rates.reduce_scatter_gb_s.value,
                     .all_reduce_gb_s = rates.all_reduce_gb_s.value,
                     .node_gb_s = node_gb_s,
+                    .host_gb_s = rates.host_link_gb_s.value,
                     .hop_s = 1e-6 * rates.hop_us.value,
                     .node_hop_s = 1e-6 * rates.node_hop_us.value},
           .overlap_cost = rates.overlap_cost.value};

@@ -83,6 +83,23 @@ TEST_CASE("checkpoint: one flipped byte, and the run falls back to the one befor
   CHECK(fs::exists(trained.runs.path() / "run/checkpoints/step_00000006.set_aside"));
 }
 
+TEST_CASE("checkpoint: the state hash tells that a resumed run ended as a straight one, or not") {
+  const TinyRuns runs;
+  const auto hash_of = [&](const std::string& run, const TinyRuns::Overrides& more) {
+    const auto done = runs.train(run, Trained::overrides(more));
+    REQUIRE(done.exit_code == 0);
+    const auto at = done.out.find("state hash: ");
+    REQUIRE(at != std::string::npos);
+    return done.out.substr(at, std::string("state hash: ").size() + 16);
+  };
+  const TinyRuns::Overrides unsaved{"log.state_hash=true", "checkpoint.at_end=false"};
+  const auto straight = hash_of("straight", unsaved);
+
+  CHECK(hash_of("other", {"log.state_hash=true", "run.seed=5"}) != straight);
+  std::filesystem::remove_all(runs.path() / "straight/checkpoints/step_00000006");
+  CHECK(hash_of("straight", unsaved) == straight);  // from step 4
+}
+
 TEST_CASE("checkpoint: a flipped byte in the manifest, or a file cut short, is noticed as well") {
   const Trained trained;
   damage(trained.runs.checkpoint("run", 6) / "manifest.json");

@@ -61,8 +61,9 @@ ShardedUnits Stage::make_sharding(const Case& c, at::ScalarType reduce_type) {
   return {model(c).units(),
           {.compute_type = c.type,
            .state_type = c.type,
-           .state_on_host = c.offload == Offload::kOptimizer,
+           .state_on_host = c.offload != Offload::kNone,
            .shards_weights = arrangement.shards_weights,
+           .weights_on_host = arrangement.weights_on_host,
            .reduce = c.reduce,
            .reduce_type = reduce_type,
            .axes = axes(arrangement)}};

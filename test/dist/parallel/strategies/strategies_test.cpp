@@ -35,17 +35,17 @@ void check_every_case(int world_size, int cases) {
 }  // namespace
 
 TEST_CASE("Strategies: every option works on one rank") {
-  check_every_case(1, 42);
+  check_every_case(1, 60);
 }
 
 TEST_CASE("Strategies: two ranks compute what one does, with every option") {
-  check_every_case(2, 64);
+  check_every_case(2, 88);
 }
 
 TEST_CASE("Strategies: three ranks compute what one does, with every option") {
-  check_every_case(3, 54);
+  check_every_case(3, 72);
 }
 
 TEST_CASE("Strategies: four ranks compute what one does, with every option") {
-  check_every_case(4, 64);
+  check_every_case(4, 88);
 }

@@ -61,6 +61,7 @@ struct ShardCase {
   ReduceTime reduce = ReduceTime::kLast;
   bool graphs = false;
   RecomputePolicy policy = RecomputePolicy::kNone;
+  bool weights_on_host = false;
 };
 
 std::unique_ptr<ShardedUnits> shards_of(ShardedUnits& whole,
@@ -72,6 +73,7 @@ std::unique_ptr<ShardedUnits> shards_of(ShardedUnits& whole,
       specs, ShardedUnits::Options{.device = kDevice,
                                    .compute_type = type,
                                    .shards_weights = true,
+                                   .weights_on_host = c.weights_on_host,
                                    .reduce = c.reduce,
                                    .axes = {.world = pair, .shards = pair, .replicas = nullptr}});
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -108,7 +110,8 @@ std::vector<double> two_micro_steps(Stage& stage,
 
 void check_case(Stage& stage, const Samples& samples, at::ScalarType type, const ShardCase& c) {
   INFO("rank " << c.rank << (c.reduce == ReduceTime::kEach ? " each" : " last")
-               << (c.graphs ? " graphs" : " launched") << ", policy " << name_of(c.policy));
+               << (c.graphs ? " graphs" : " launched") << ", policy " << name_of(c.policy)
+               << (c.weights_on_host ? ", weights on the host" : ""));
   const Dit dit(stage.config, {c.policy}, stage.engine.get());
   const auto shards = shards_of(*stage.units, dit.units(), type, c);
   const auto expected = two_micro_steps(stage, samples, {.policy = c.policy}, *stage.units);
@@ -143,8 +146,14 @@ TEST_CASE("A sharded micro-step gives what whole units give, launched and replay
     for (const auto reduce : {ReduceTime::kLast, ReduceTime::kEach}) {
       for (const bool graphs : {false, true}) {
         for (const auto policy : {RecomputePolicy::kNone, RecomputePolicy::kFull}) {
-          check_case(stage, samples, type,
-                     {.rank = rank, .reduce = reduce, .graphs = graphs, .policy = policy});
+          for (const bool on_host : {false, true}) {
+            check_case(stage, samples, type,
+                       {.rank = rank,
+                        .reduce = reduce,
+                        .graphs = graphs,
+                        .policy = policy,
+                        .weights_on_host = on_host});
+          }
         }
       }
     }

@@ -8,6 +8,7 @@
 #include "core/base/errors.h"
 #include "core/train/manifest.h"
 #include "core/train/reshard.h"
+#include "core/train/state_hash.h"
 #include "core/train/unit.h"
 #include "test/support/catch.h"
 
@@ -227,6 +228,28 @@ TEST_CASE("Allocating twice keeps what is there") {
   unit.allocate_state();
   CHECK(unit.state("ema").min().item<float>() == 3);
   CHECK_THROWS_WITH(unit.state("emma"), Catch::Contains("holds no state array emma"));
+}
+
+TEST_CASE("The state's hash is that of every bit of every rank") {
+  auto units = make_shards(make_units(), 0, 2);
+  units[0].state("exp_avg").fill_(0.25);
+  const std::string alone = state_hash(units, {});
+  CHECK(alone.size() == 16);
+  CHECK(state_hash(units, {}) == alone);
+
+  // The other rank says something else, and afterwards something else again.
+  std::vector<std::string> given;
+  const auto beside = [&](const std::string& other) {
+    return state_hash(units, [&](const std::string& /*key*/, const std::string& mine) {
+      given.push_back(mine);
+      return std::vector<std::string>{mine, other};
+    });
+  };
+  CHECK(beside("1") != beside("2"));
+  CHECK(given == std::vector<std::string>{alone, alone});
+
+  units[1].state("exp_avg_sq")[0] = -0.0F;  // a bit that no comparison of values sees
+  CHECK(state_hash(units, {}) != alone);
 }
 
 TEST_CASE("A range that no file holds, or two do, is refused") {

@@ -62,3 +62,16 @@ TEST_CASE("memory: the state of a node's GPUs in host memory, one bf16 slot more
   CHECK(m.host == 4 * 12 * 690);
   CHECK(m.gradients == 4 * 2760 + 2 * 1000);
 }
+
+TEST_CASE("memory: the blocks' weights in host memory leave two slots and a shard on its way") {
+  Spread spread{.gpus = 4, .state_on_host = true, .weights_on_host = true};
+  auto m = memory_of(units(), spread);
+  CHECK(m.weights == 2 * (2000 + 160 + 40));
+  CHECK(m.host == 4 * (12 * 2760 + 2 * 2600));
+
+  spread.shard_size = 4;
+  spread.shards_weights = true;
+  m = memory_of(units(), spread);
+  CHECK(m.weights == 2 * (2000 + 250 + 160 + 40));
+  CHECK(m.host == 4 * (12 * 690 + 2 * 650));
+}

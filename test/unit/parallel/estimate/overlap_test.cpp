@@ -75,6 +75,28 @@ TEST_CASE("overlap: hidden collectives cost compute") {
   CHECK(c.exposed_s == Approx(3 + 0.5 * (10 - 3)));
 }
 
+TEST_CASE("overlap: uploads from host memory keep the queue, but take nothing from compute") {
+  OverlapRates rates = kRates;
+  rates.overlap_cost = 0.5;
+  rates.links.host_gb_s = 2e-6;  // 1,000 bf16: 1 s alone, half a second for each of two ranks
+  Spread host{.state_on_host = true, .weights_on_host = true};
+
+  // Forward 3 uploads, backward 1; the first is seen.
+  auto c = communication_of(blocks(5, 10), host, 1, rates);
+  CHECK(c.busy_s == 0);
+  CHECK(c.exposed_s == Approx(1));
+  // Each forward starts an upload of 1 s and computes for half of it; of the backwards, the one of
+  // block 1 does, and blocks 2 and 1 have their weights.
+  c = communication_of(blocks(0.5, 0.5), host, 1, rates);
+  CHECK(c.exposed_s == Approx(1 + 0.5 + 0.5 + 0.5));
+
+  host.gpus = host.shard_size = 2;
+  host.shards_weights = true;
+  c = communication_of(blocks(5, 10), host, 1, rates);
+  CHECK(c.busy_s == Approx(10));
+  CHECK(c.waits_s == Approx(1.5 + 2));
+}
+
 TEST_CASE("overlap: units that are held are gathered after the update, alone") {
   auto units = blocks(5, 10);
   units.front().held_throughout = true;

@@ -50,6 +50,19 @@ TEST_CASE("traffic: sharded weights travel for each pass, the last two blocks on
   CHECK(t.reduce == Approx(0.75 * 4 * 4300));
 }
 
+TEST_CASE("traffic: weights in host memory are uploaded for each pass, and sent as before") {
+  Spread spread{.state_on_host = true, .weights_on_host = true};
+  auto t = traffic_of(units(), spread, 3);
+  CHECK(t.uploads == Approx(2 * 3 * (2 * 2000 + 2000)));
+  CHECK(t.total() == 0);
+
+  spread.gpus = spread.shard_size = 4;
+  spread.shards_weights = true;
+  t = traffic_of(units(), spread, 3);
+  CHECK(t.uploads == Approx(2 * 3 * (2 * 2000 + 2000) / 4.0));
+  CHECK(t.gather == Approx(0.75 * 2 * (3 * (2 * 2000 + 2000) + 300)));
+}
+
 TEST_CASE("traffic: a hybrid's shards meet their twins of other groups") {
   const auto t =
       traffic_of(units(), {.gpus = 8, .nodes = 2, .shard_size = 4, .shards_weights = true}, 1);

@@ -32,6 +32,19 @@ TEST_CASE("Layout: every strategy divides the ranks into shards and replicas of 
   expect(layout_of(section(ShardingStrategy::kHybridShard, 2), 8, 4), 2, 4, true);
 }
 
+TEST_CASE("Layout: weights in host memory lie there in the shards of the state") {
+  auto with_params = section(ShardingStrategy::kShardGradOp);
+  with_params.offload = wam::Offload::kOptimizerAndParams;
+  const Layout found = layout_of(with_params, 8, 4);
+  CHECK(found.weights_on_host);
+  CHECK(found.shards_weights);
+  CHECK(found.shard_ranks == 8);
+
+  with_params.offload = wam::Offload::kOptimizer;
+  CHECK_FALSE(layout_of(with_params, 8, 4).weights_on_host);
+  CHECK_FALSE(layout_of(with_params, 8, 4).shards_weights);
+}
+
 TEST_CASE("Layout: hybrid_shard's group is a host's ranks where the recipe leaves it open") {
   CHECK(layout_of(section(ShardingStrategy::kHybridShard), 8, 4).shard_ranks == 4);
   CHECK(layout_of(section(ShardingStrategy::kHybridShard), 1, 1).shard_ranks == 1);

@@ -96,6 +96,30 @@ TEST_CASE(
   CHECK(calls == gathers({"embeddings", "head", "blocks.0", "blocks.1", "blocks.2"}));
 }
 
+TEST_CASE("ShardedUnits: blocks in host memory are there when they are asked for, whole and anew") {
+  for (const auto axis : {Axes::kShards, Axes::kReplicas}) {
+    const Lines calls = on_two_ranks(
+        axis, {.shards_weights = true, .weights_on_host = true}, [](ShardedUnits& sharding) {
+          bool right = true;
+          for (int update = 0; update < 2; ++update) {
+            sharding.publish_weights();
+            sharding.begin_pass();
+            for (std::size_t i = 1; i <= kBlocks; ++i) {
+              Unit& unit = sharding.acquire(i, Pass::kForward);
+              right = right && holds_whole_weights(unit, i, unit.compute());
+              // Two slots are the memory that a pass takes.
+              right = right && unit.compute().data_ptr() != sharding.shard_compute(i).data_ptr();
+              sharding.release(i, Pass::kForward);
+            }
+            sharding.end_pass();
+          }
+          return right;
+        });
+    const std::size_t a_pass = 2 + kBlocks;  // embeddings and head are shared when they change
+    CHECK(calls.size() == (axis == Axes::kShards ? 2 * a_pass : 0));
+  }
+}
+
 TEST_CASE("ShardedUnits: replicas have everything and share nothing") {
   const Lines calls =
       on_two_ranks(Axes::kReplicas, {.shards_weights = true}, [](ShardedUnits& sharding) {

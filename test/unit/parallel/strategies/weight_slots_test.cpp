@@ -30,7 +30,7 @@ class Rank {
     for (const auto& spec : specs_) {
       units_.emplace_back(spec, wam::UnitPlacement{.shard_idx = rank, .num_shards = kRanks});
     }
-    slots_.emplace(units_, *shards_, lane_, waits_);
+    slots_.emplace(units_, *shards_, lane_, waits_, wam::PiecesLieIn::kDeviceMemory);
     set_weights(0);
   }
 
