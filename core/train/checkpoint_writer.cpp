@@ -133,6 +133,17 @@ void CheckpointWriter::allocate(std::vector<at::Tensor> sources) {
                   human_bytes(static_cast<double>(bytes)), human_seconds(took)));
 }
 
+void CheckpointWriter::say_where_state_waits() const {
+  if (copy_->device().is_cpu()) return;
+  const std::string size = human_bytes(static_cast<double>(copy_->bytes()));
+  say(copy_->sets_aside()
+          ? fmt::format("saving: {} of state are set aside on the GPU and travel from there", size)
+          : fmt::format(
+                "saving: no room to set {} of state aside on the GPU, so the update after a "
+                "save waits for their way to the host",
+                size));
+}
+
 void CheckpointWriter::release_state() {
   holds_state_ = false;
   holds_state_.notify_all();
@@ -167,6 +178,7 @@ void CheckpointWriter::save(RunState run) {
   if (copy_) {
     copy_->take();
     copying_ = true;
+    if (saves_ == 1) say_where_state_waits();
   }
   holds_state_ = options_.in_place && options_.writes;
   Manifest manifest;

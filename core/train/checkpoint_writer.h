@@ -77,6 +77,7 @@ class CheckpointWriter {
  private:
   void start(std::function<void()> work);
   void allocate(std::vector<at::Tensor> sources);
+  void say_where_state_waits() const;
   void release_state();
   void write(const Manifest& described);
   [[nodiscard]] std::string write_shard(const std::filesystem::path& folder);

@@ -32,7 +32,9 @@ TEST_CASE("HostCopy: values are those of the moment, and neither host nor other 
   const auto options = at::TensorOptions(at::kCUDA).dtype(at::kFloat);
   const at::Tensor state = at::full({kNumel}, 3.0, options);
   const at::Tensor work = at::zeros({1 << 26}, options);
-  HostCopy copy({state, state.narrow(0, 0, 7)});
+  // Set aside, and where the device is thought to have no room.
+  const double free_share = GENERATE(0.1, 1.0);
+  HostCopy copy({state, state.narrow(0, 0, 7)}, free_share);
   const auto stream = c10::cuda::getStreamFromPool();
   c10::cuda::device_synchronize();
   const c10::cuda::CUDAStreamGuard guard(stream);
@@ -46,6 +48,7 @@ TEST_CASE("HostCopy: values are those of the moment, and neither host nor other 
     state.fill_(-1);
     copy.wait();
 
+    CHECK(copy.sets_aside() == (free_share < 1));
     CHECK(taking < 10);
     CHECK(telling < 5);
     CHECK(at::equal(copy.host()[0], at::full({kNumel}, value, at::kFloat)));
@@ -58,7 +61,7 @@ TEST_CASE("HostCopy: what does not overwrite the tensors runs beside the copy") 
   const at::Tensor state =
       at::full({4 * kNumel}, 3.0, at::TensorOptions(at::kCUDA).dtype(at::kFloat));
   const at::Tensor other = at::zeros({1 << 20}, state.options());
-  HostCopy copy({state});
+  HostCopy copy({state}, GENERATE(0.1, 1.0));
   c10::cuda::device_synchronize();
 
   copy.take();  // about 80 ms
@@ -67,6 +70,23 @@ TEST_CASE("HostCopy: what does not overwrite the tensors runs beside the copy") 
   const double rest_ms = milliseconds_of([&] { copy.wait(); });
 
   CHECK(other_ms < rest_ms);
+}
+
+TEST_CASE("HostCopy: what is set aside holds nothing up that overwrites the tensors") {
+  if (test::skipped_without_gpu()) return;
+  const at::Tensor state =
+      at::full({4 * kNumel}, 3.0, at::TensorOptions(at::kCUDA).dtype(at::kFloat));
+  HostCopy copy({state});
+  c10::cuda::device_synchronize();
+
+  copy.take();  // about 4 ms, and 80 to the host
+  copy.before_overwrite();
+  state.fill_(4.0);
+  const double fill_ms = milliseconds_of([] { c10::cuda::getCurrentCUDAStream().synchronize(); });
+  const double rest_ms = milliseconds_of([&] { copy.wait(); });
+
+  CHECK(fill_ms < rest_ms);
+  CHECK(copy.host()[0].min().item<float>() == 3.0F);
 }
 
 }  // namespace wam
