@@ -22,11 +22,15 @@ double gather_s(const UnitLoad& unit, const Spread& spread, const LinkRates& lin
                       spread.shard_group(), links);
 }
 
-double reduce_s(const UnitLoad& unit, const Spread& spread, const LinkRates& links) {
+// Inside the shard group; in the last micro-step over the replicas as well.
+double reduce_s(const UnitLoad& unit, const Spread& spread, const LinkRates& links, bool is_last) {
   const auto bytes = static_cast<double>(unit.trainable_numel * spread.reduce_bytes);
-  return collective_s(CollectiveKind::kReduceScatter, bytes, spread.shard_group(), links) +
-         collective_s(CollectiveKind::kAllReduce, bytes / static_cast<double>(spread.shard_size),
-                      spread.replica_group(), links);
+  const double shards =
+      collective_s(CollectiveKind::kReduceScatter, bytes, spread.shard_group(), links);
+  if (!is_last) return shards;
+  return shards + collective_s(CollectiveKind::kAllReduce,
+                               bytes / static_cast<double>(spread.shard_size),
+                               spread.replica_group(), links);
 }
 
 // One unit's forward or backward.
@@ -72,8 +76,8 @@ class CommunicationQueue {
 StepCommunication micro_step(const std::vector<UnitLoad>& units,
                              const Spread& spread,
                              const LinkRates& links,
-                             bool reduces) {
-  const std::vector<Work> works = works_of(units, spread, reduces);
+                             bool is_last) {
+  const std::vector<Work> works = works_of(units, spread, is_last || spread.reduces_each);
   CommunicationQueue queue;
   std::vector<double> reduced_s;  // when the gradient slots of the blocks became free
   const auto fill = [&](double earliest, const UnitLoad& unit) {
@@ -96,7 +100,7 @@ StepCommunication micro_step(const std::vector<UnitLoad>& units,
     end_s = start_s + work.compute_s;
     computed_s += work.compute_s;
     if (!work.reduced) continue;
-    const double reduced = queue.enqueue(end_s, reduce_s(work.unit, spread, links));
+    const double reduced = queue.enqueue(end_s, reduce_s(work.unit, spread, links, is_last));
     if (in_slot) reduced_s.push_back(reduced);
   }
   return {.busy_s = queue.busy_s(), .waits_s = std::max(end_s, queue.end_s()) - computed_s};
@@ -109,13 +113,13 @@ StepCommunication communication_of(const std::vector<UnitLoad>& units,
                                    std::int64_t micro_steps,
                                    const OverlapRates& rates) {
   StepCommunication out;
-  const auto add = [&](std::int64_t count, bool reduces) {
+  const auto add = [&](std::int64_t count, bool is_last) {
     if (count == 0) return;
-    const StepCommunication one = micro_step(units, spread, rates.links, reduces);
+    const StepCommunication one = micro_step(units, spread, rates.links, is_last);
     out.busy_s += static_cast<double>(count) * one.busy_s;
     out.waits_s += static_cast<double>(count) * one.waits_s;
   };
-  add(micro_steps - 1, spread.reduces_each);
+  add(micro_steps - 1, false);
   add(1, true);
   for (const UnitLoad& unit : units) {
     if (!is_gathered_after_update(unit, spread)) continue;

@@ -43,8 +43,7 @@ StepTraffic traffic_of(const std::vector<UnitLoad>& units,
     const double gradient = numel * static_cast<double>(spread.reduce_bytes);
     out.reduce += reductions * ring_bytes(spread.shard_size, gradient);
     out.replicas +=
-        reductions * 2 *
-        ring_bytes(spread.replicas(), gradient / static_cast<double>(spread.shard_size));
+        2 * ring_bytes(spread.replicas(), gradient / static_cast<double>(spread.shard_size));
   }
   return out;
 }

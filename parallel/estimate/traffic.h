@@ -21,8 +21,8 @@ struct StepTraffic {
 
 // One call. What travels: weights of a block that is not held are gathered for the forward and for
 // the backward of every micro-step (the last two blocks once); those that are held, and all weights
-// where they stay whole, once after the update. Gradients are reduced in the last micro-step, or in
-// each.
+// where they stay whole, once after the update. Gradients are reduced in the last micro-step, or,
+// inside the shard group, in each.
 StepTraffic traffic_of(const std::vector<UnitLoad>& units,
                        const Spread& spread,
                        std::int64_t micro_steps);

@@ -88,9 +88,11 @@ void GradientReduction::complete(std::size_t unit_idx) {
   lane_.after_current();
   waits_.in_lane(WaitCause::kReduce, [&] {
     const Lane::Scope scope(lane_);
-    reduce(unit_idx, whole);
+    reduce_shards(unit_idx, whole);
+    at::Tensor piece = own_piece(unit_idx, whole);
+    if (each_) piece = sums_[unit_idx].add_(piece);
+    if (last_ && sums_replicas()) reduce_replicas(unit_idx, piece);
     if (!each_) return;
-    sums_[unit_idx].add_(own_piece(unit_idx, whole));
     whole.zero_();  // for the next unit that gets the slot
     slot_for(unit_idx).reduced.set(lane_.device());
   });
@@ -101,16 +103,23 @@ at::Tensor GradientReduction::own_piece(std::size_t unit_idx, const at::Tensor& 
   return whole.narrow(0, piece * shards_.axis_rank(), piece);
 }
 
-void GradientReduction::reduce(std::size_t unit_idx, at::Tensor& whole) {
-  at::Tensor travels = whole;
-  if (narrow_.defined()) {
-    travels = narrow_.narrow(0, 0, whole.numel());
-    travels.copy_(whole);
-  }
+at::Tensor GradientReduction::narrowed(const at::Tensor& values) {
+  if (!narrow_.defined()) return values;
+  return narrow_.narrow(0, 0, values.numel()).copy_(values);
+}
+
+void GradientReduction::reduce_shards(std::size_t unit_idx, at::Tensor& whole) {
+  if (shards_.axis_size() == 1) return;
+  at::Tensor travels = narrowed(whole);
   at::Tensor piece = own_piece(unit_idx, travels);
-  if (shards_.axis_size() > 1) shards_.reduce_scatter_sum(piece, travels, titles_[unit_idx]);
-  if (replicas_.axis_size() > 1) replicas_.all_reduce_sum(piece, titles_[unit_idx]);
+  shards_.reduce_scatter_sum(piece, travels, titles_[unit_idx]);
   if (narrow_.defined()) own_piece(unit_idx, whole).copy_(piece);
+}
+
+void GradientReduction::reduce_replicas(std::size_t unit_idx, at::Tensor piece) {
+  at::Tensor travels = narrowed(piece);
+  replicas_.all_reduce_sum(travels, titles_[unit_idx]);
+  if (narrow_.defined()) piece.copy_(travels);
 }
 
 at::Tensor GradientReduction::shard_gradient(std::size_t unit_idx) {

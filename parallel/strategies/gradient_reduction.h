@@ -20,8 +20,9 @@ namespace wam {
 // kLast: every unit has a whole gradient in which the micro-steps of a step pile up; in the last of
 // them it is reduced when it is complete, in place, while the backward goes on.
 // kEach: this rank's piece of every unit piles up; a micro-step's gradient is written into a slot
-// (two for all blocks, one for each unit that is held throughout), reduced there, and its piece is
-// added. Less memory, more traffic.
+// (two for all blocks, one for each unit that is held throughout), reduced there over the shards,
+// and its piece is added; replicas sum what piled up in the last micro-step. Less memory, more
+// traffic inside a group of shards.
 // With one rank there is nothing to reduce, and both are the whole gradient.
 class GradientReduction {
  public:
@@ -49,6 +50,8 @@ class GradientReduction {
   [[nodiscard]] at::Tensor shard_gradient(std::size_t unit_idx);
   // Whether this micro-step reduces.
   [[nodiscard]] bool reduces() const { return several_ && (last_ || each_); }
+  // Micro-steps of equal kind make the same calls (Sharding::micro_step_kind).
+  [[nodiscard]] int kind() const { return !reduces() ? 0 : last_ && sums_replicas() ? 2 : 1; }
 
  private:
   struct Slot {
@@ -58,8 +61,13 @@ class GradientReduction {
 
   void allocate_slots();
   Slot& slot_for(std::size_t unit_idx);
-  // In the lane: afterwards this rank's piece of `whole` is the sum over all ranks.
-  void reduce(std::size_t unit_idx, at::Tensor& whole);
+  [[nodiscard]] bool sums_replicas() const { return replicas_.axis_size() > 1; }
+  // In the lane. Afterwards this rank's piece of `whole` is the sum over the ranks of shards.
+  void reduce_shards(std::size_t unit_idx, at::Tensor& whole);
+  // And `piece` that over replicas.
+  void reduce_replicas(std::size_t unit_idx, at::Tensor piece);
+  // In the type that travels: `values` themselves, or a copy.
+  at::Tensor narrowed(const at::Tensor& values);
   [[nodiscard]] at::Tensor own_piece(std::size_t unit_idx, const at::Tensor& whole) const;
 
   std::vector<Unit>& units_;

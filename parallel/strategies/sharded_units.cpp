@@ -86,7 +86,7 @@ void ShardedUnits::gradient_complete(std::size_t unit_idx) {
 }
 
 int ShardedUnits::micro_step_kind() const {
-  return gradients_ && gradients_->reduces() ? 1 : 0;
+  return gradients_ ? gradients_->kind() : 0;
 }
 
 void ShardedUnits::begin_step() {

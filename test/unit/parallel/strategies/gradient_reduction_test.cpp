@@ -73,6 +73,7 @@ class Rank {
     return units_[unit_idx].gradient().const_data_ptr();
   }
   [[nodiscard]] bool reduces() const { return reduction_->reduces(); }
+  [[nodiscard]] int kind() const { return reduction_->kind(); }
 
  private:
   void add(std::size_t unit_idx, double value) {
@@ -198,12 +199,19 @@ TEST_CASE("GradientReduction: over shards and replicas the sum is over all ranks
       Rank rank(group.connect(number % 2, calls[i]), replicas.connect(number / 2, calls[i]),
                 {.time = time});
       rank.begin_step();
-      rank.micro_step(number + 1, true);
-      found[i] = rank.value();
+      rank.micro_step(number + 1, false);
+      const int first_kind = rank.kind();
+      rank.micro_step(10 * (number + 1), true);
+      found[i] = rank.kind() != first_kind ? rank.value() : -1;
     });
-    CHECK(found == std::vector<double>{10, 10, 10, 10});
-    CHECK(calls[0][0] == "reduce_scatter the gradient of blocks.2");
-    CHECK(calls[0][1] == "all_reduce the gradient of blocks.2");
+    CHECK(found == std::vector<double>{110, 110, 110, 110});
+    // The first micro-step reduces nothing, or over the shards alone.
+    Lines expected = time == ReduceTime::kEach ? scatters() : Lines();
+    for (const std::string& scatter : scatters()) {
+      expected.push_back(scatter);
+      expected.push_back("all_reduce" + scatter.substr(scatter.find(' ')));
+    }
+    CHECK(calls[0] == expected);
   }
 }
 
