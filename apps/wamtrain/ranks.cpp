@@ -188,8 +188,17 @@ int Ranks::run_together(const std::function<int()>& work) {
   } catch (const c10::DistError& error) {
     several_->watch.explain(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    several_->watch.report_error(error.what(), exit_code_for(error));
+    report(error);
     throw;
+  }
+}
+
+void Ranks::report(const std::exception& error) {
+  try {
+    several_->watch.report_error(error.what(), exit_code_for(error));
+  } catch (const RankFailed& other) {
+    if (other.error() != error.what()) throw;
+    throw ToldElsewhere(error.what(), other.exit_code());
   }
 }
 

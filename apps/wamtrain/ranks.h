@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -63,6 +64,9 @@ class Ranks {
  private:
   struct Several;
   int run_together(const std::function<int()>& work);
+  // Tells the others of an error of this rank's. Errors: ToldElsewhere where another one has the
+  // same, RankFailed or CommError where the run has ended already.
+  void report(const std::exception& error);
   void note(const std::string& error);
 
   std::mutex note_mutex_;

@@ -95,6 +95,8 @@ ResolvedRecipe load(const std::filesystem::path& file,
                     int ranks_on_host,
                     Problems& problems) {
   const auto recipe = load_recipe<Recipe>(file, overrides, problems);
+  // Nothing was read, so all that is required would be missing.
+  if (!std::filesystem::exists(file)) problems.throw_if_any();
   auto out = resolve(recipe, ranks_on_host, problems);
   out.source = file.string();
   return out;
