@@ -9,9 +9,11 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "apps/wamtrain/exit_code.h"
+#include "core/cuda/device.h"
 #include "core/cuda/device_counter.h"
 #include "parallel/launch/exchange.h"
 #include "parallel/launch/gathering.h"
+#include "parallel/launch/placement.h"
 #include "parallel/mesh/mesh.h"
 #include "parallel/watch/watch.h"
 
@@ -116,7 +118,10 @@ void Ranks::first_does(const std::function<void()>& work) {
 MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
   if (!several_) return {};
   Abortable& held = *several_->abortable;
-  if (device.is_cuda()) held.counter = std::make_shared<DeviceCounter>(device);
+  if (device.is_cuda()) {
+    check_own_gpu(device);
+    held.counter = std::make_shared<DeviceCounter>(device);
+  }
   const c10::intrusive_ptr<c10d::Store> store = several_->gathering.shared_store();
   MeshAxes axes = connect_mesh(layout, env_, store,
                                {.device = device,
@@ -127,6 +132,12 @@ MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
     if (axis != nullptr) held.collectives.push_back(axis);
   }
   return axes;
+}
+
+void Ranks::check_own_gpu(c10::Device device) const {
+  const std::string id = gpu_bus_ids().at(static_cast<std::size_t>(device.index()));
+  const auto problem = shared_gpu(exchange()("gpus", fmt::format("{} of {}", id, env_.host)));
+  require<DeviceError>(!problem, "{}", problem.value_or(""));
 }
 
 ExchangeTexts Ranks::exchange() const {

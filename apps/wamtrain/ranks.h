@@ -43,7 +43,8 @@ class Ranks {
   // The same without a result.
   void first_does(const std::function<void()>& work);
 
-  // Connects the groups of the layout. `device` of this rank.
+  // Connects the groups of the layout. `device` of this rank. Errors: DeviceError where two ranks
+  // have one GPU.
   MeshAxes connect(const Layout& layout, c10::Device device);
   // For CheckpointWriter; empty with one rank.
   [[nodiscard]] ExchangeTexts exchange() const;
@@ -63,6 +64,7 @@ class Ranks {
 
  private:
   struct Several;
+  void check_own_gpu(c10::Device device) const;
   int run_together(const std::function<int()>& work);
   // Tells the others of an error of this rank's. Errors: ToldElsewhere where another one has the
   // same, RankFailed or CommError where the run has ended already.

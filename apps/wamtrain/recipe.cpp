@@ -69,7 +69,8 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   ResolvedRecipe out;
   out.options = recipe;
   check_run(recipe, problems);
-  out.cores = share_of_cores(allowed_cores().size(), reachable_cores().size(), ranks_on_host);
+  out.cores =
+      share_of_cores(allowed_cores().size(), reachable_cores().size(), ranks_on_host, cpu_quota());
   out.threads = recipe.run.threads.value_or(out.cores.cores);
   out.busy_threads =
       recipe.run.threads.value_or(out.cores.fair) + recipe.data.workers.value_or(out.cores.fair);

@@ -53,7 +53,7 @@ class Run {
         log_(log),
         layout_(layout_of(
             recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
-        device_(resolve_device(recipe, ranks.env().local_rank)),
+        device_(resolve_device(recipe, ranks.env())),
         clock_(device_) {}
 
   // `attempts`: the first rank's; null on the others.
