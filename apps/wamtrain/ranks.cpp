@@ -58,6 +58,7 @@ struct Ranks::Several {
           std::function<void(const std::string&)> last_words)
       : limit(limit_),
         gathering(env, {.run_dir = run_dir, .time_limit = limit_}),
+        texts(gathering.shared_store(), env, limit_),
         watch(
             env,
             gathering.store(),
@@ -73,6 +74,7 @@ struct Ranks::Several {
   Progress progress;
   ReplayTeller replay_teller{progress};
   Gathering gathering;
+  TextExchange texts;
   Watch watch;
 };
 
@@ -142,8 +144,9 @@ void Ranks::check_own_gpu(c10::Device device) const {
 
 ExchangeTexts Ranks::exchange() const {
   if (!several_) return {};
-  return [texts = TextExchange(several_->gathering.shared_store(), env_, several_->limit)](
-             const std::string& key, const std::string& mine) { return texts.all(key, mine); };
+  return [texts = several_->texts](const std::string& key, const std::string& mine) {
+    return texts.all(key, mine);
+  };
 }
 
 StopAgreement& Ranks::stop() {
@@ -153,6 +156,11 @@ StopAgreement& Ranks::stop() {
 
 void Ranks::moved() noexcept {
   if (several_) several_->progress.moved();
+}
+
+void Ranks::writer_moved() noexcept {
+  moved();
+  if (several_) several_->texts.goes_on();
 }
 
 PhaseObserver* Ranks::observer() {
@@ -195,6 +203,8 @@ int Ranks::run_together(const std::function<int()>& work) {
   } catch (const ToldElsewhere&) {
     throw;
   } catch (const CommError& error) {
+    several_->watch.explain(error.what());
+  } catch (const FailedOnRank& error) {
     several_->watch.explain(error.what());
   } catch (const c10::DistError& error) {
     several_->watch.explain(error.what_without_backtrace());

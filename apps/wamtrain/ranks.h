@@ -48,6 +48,8 @@ class Ranks {
   MeshAxes connect(const Layout& layout, c10::Device device);
   // For CheckpointWriter; empty with one rank.
   [[nodiscard]] ExchangeTexts exchange() const;
+  // The writer of a checkpoint goes on, however long it takes. Any thread.
+  void writer_moved() noexcept;
   [[nodiscard]] StopAgreement& stop();
   [[nodiscard]] PhaseObserver* observer();
   // The work of a long phase goes on (PhaseObserver::moved). Any thread.

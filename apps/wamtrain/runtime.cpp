@@ -137,7 +137,7 @@ class Run {
                                 .writes = ranks_.env().global_rank < layout_.shard_ranks,
                                 .in_place = offloads_state(recipe_),
                                 .exchange = ranks_.exchange(),
-                                .moved = [this] { ranks_.moved(); }},
+                                .moved = [this] { ranks_.writer_moved(); }},
         sharding_->units(), log_);
     check_checkpoint_space(recipe_, inputs_.start ? inputs_.start->manifest().run.step : 0,
                            writer_->checkpoint_bytes(), log_);

@@ -11,16 +11,11 @@
 
 namespace fs = std::filesystem;
 using Catch::Contains;
+using wam::test::count;
 using wam::test::RankRun;
 using wam::test::TinyRuns;
 
 namespace {
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 // The first episode's are looked at before a run, by every process for itself.
 void cut_videos_in_half(const fs::path& folder) {
