@@ -255,7 +255,7 @@ class Run {
                           .save = [this](std::int64_t step) { save(step); },
                           .saving = [this] { return writer_->is_busy(); },
                           .before_update = [this] { writer_->before_update(); }};
-    LoopOptions options = loop_options(recipe_, device_);
+    LoopOptions options = loop_options(recipe_, device_, ranks_.env());
     if (!ranks_.is_first()) options.run_folder.clear();
     options.resumed = resumed_;
     if (first_step_ >= options.steps && resumed_) {

@@ -119,7 +119,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "ranks: on any number of them the 50 steps after a resume take a straight run's samples") {
+    "ranks: on any number of them the 50 steps after a resume take the samples of a straight run") {
   const TinyRuns runs;
   // Updates that are not finite are skipped, and name the samples of all ranks. 56 steps go on into
   // the second epoch.
