@@ -31,6 +31,7 @@
 #include "data/loader/loader.h"
 #include "models/wam/memory.h"
 #include "models/wam/wam_model.h"
+#include "parallel/launch/placement.h"
 
 namespace wam {
 namespace {
@@ -128,6 +129,7 @@ class Run {
     const Plan plan = plan_memory(recipe_, layout_);
     say_memory(plan, device_, log_);
     check_host_memory(plan.host_bytes * ranks_.env().local_world_size);
+    warn_of_scattered_groups();
     const MeshAxes axes = ranks_.connect(layout_, device_);
     sharding_ = make_sharding(recipe_, device_, model_->units(), layout_, axes);
     optimizer_ = make_optimizer(recipe_, device_, *sharding_, ranks_.graph_observer());
@@ -141,6 +143,13 @@ class Run {
         sharding_->units(), log_);
     check_checkpoint_space(recipe_, inputs_.start ? inputs_.start->manifest().run.step : 0,
                            writer_->checkpoint_bytes(), log_);
+  }
+
+  void warn_of_scattered_groups() {
+    if (layout_.world == 1) return;
+    const auto hosts = ranks_.exchange()("hosts", ranks_.env().host);
+    const auto advice = scattered_groups_advice(hosts, layout_.shard_ranks);
+    if (advice && ranks_.is_first()) log_.warn("parallel: " + *advice);
   }
 
   // The first rank embeds what is missing; the others find it in the cache.

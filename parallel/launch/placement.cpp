@@ -120,6 +120,28 @@ std::optional<std::string> shared_gpu(const std::vector<std::string>& gpus) {
   return std::nullopt;
 }
 
+std::optional<std::string> scattered_groups_advice(const std::vector<std::string>& hosts,
+                                                   int group) {
+  const auto size = static_cast<std::size_t>(group);
+  if (size == hosts.size()) return std::nullopt;
+  std::map<std::string, std::size_t> ranks_on;
+  for (const std::string& host : hosts) ++ranks_on[host];
+  const bool all_divide = std::all_of(ranks_on.begin(), ranks_on.end(),
+                                      [&](const auto& host) { return host.second % size == 0; });
+  if (!all_divide) return std::nullopt;
+  for (std::size_t first = 0; first < hosts.size(); first += size) {
+    for (std::size_t rank = first + 1; rank < first + size; ++rank) {
+      if (hosts[rank] == hosts[first]) continue;
+      return fmt::format(
+          "ranks {} and {} are of one group of shards and on two hosts, {} and {}: weights travel "
+          "over the network, where they could stay inside a host. Fix: fill a host with ranks "
+          "before the next one (mpirun --map-by slot, srun --distribution=block).",
+          first, rank, hosts[first], hosts[rank]);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> narrow_mask_advice(Launcher launcher,
                                               const CoreShare& share,
                                               int wanted) {

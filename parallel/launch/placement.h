@@ -25,6 +25,11 @@ int gpu_of_rank(std::size_t visible, int local_rank, int local_world_size);
 // the host and where the GPU sits on it.
 std::optional<std::string> shared_gpu(const std::vector<std::string>& gpus);
 
+// What to tell the user where groups of `group` consecutive ranks lie on several hosts, though each
+// host has room for one; nothing where none does, or there is one group. `hosts`: by rank.
+std::optional<std::string> scattered_groups_advice(const std::vector<std::string>& hosts,
+                                                   int group);
+
 // What to tell the user whose launcher left a rank fewer cores than it could use; nothing where it
 // left enough, or where no launcher was there. `share`: share_of_cores; `wanted`: threads that will
 // run.

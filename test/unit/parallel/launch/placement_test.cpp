@@ -95,3 +95,16 @@ TEST_CASE("placement: two ranks of a host that have one GPU are named") {
       wam::shared_gpu({"0000:1b:00.0 of a", "0000:1c:00.0 of a", "0000:1c:00.0 of a"}).value_or(""),
       Contains("ranks 1 and 2 have the same one, 0000:1c:00.0 of a. Fix: "));
 }
+
+TEST_CASE("placement: groups of shards that a launcher scattered over hosts are named") {
+  const auto advice = wam::scattered_groups_advice({"a", "b", "a", "b"}, 2);
+  CHECK_THAT(advice.value_or(""), Contains("ranks 0 and 1 are of one group of shards and on two "
+                                           "hosts, a and b") &&
+                                      Contains("Fix: ") && Contains("--map-by slot"));
+  CHECK_THAT(wam::scattered_groups_advice({"a", "a", "b", "c", "c", "b"}, 2).value_or(""),
+             Contains("ranks 2 and 3 "));
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "a", "b", "b"}, 2));
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "b", "a", "b"}, 4));            // one group
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "b", "a", "b"}, 1));            // replicas
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "a", "a", "b", "b", "b"}, 2));  // cannot do better
+}
