@@ -13,7 +13,7 @@ namespace wam {
 //
 // They meet where the run would have, and otherwise, when all are on one host, in the folder of
 // temporary files. Where neither is possible, or the others do not come within half a minute, each
-// says what it found. Errors: those of `load`; ToldElsewhere where another rank says the same.
+// says what it found. Errors: those of `load`; AlreadyTold where they met.
 ResolvedRecipe load_on_ranks(const RecipeArguments& arguments,
                              const LaunchEnv& env,
                              const std::function<ResolvedRecipe()>& load);

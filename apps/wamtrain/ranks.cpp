@@ -107,7 +107,7 @@ std::string Ranks::from_first(const std::function<std::string()>& make) {
   while (!store.check({key})) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const std::string text = store.get_to_str(key);
   if (text.front() == kValue) return text.substr(1);
-  throw ToldElsewhere("the first rank ended with an error", std::stoi(text.substr(1)));
+  throw AlreadyTold("the first rank ended with an error", std::stoi(text.substr(1)));
 }
 
 void Ranks::first_does(const std::function<void()>& work) {
@@ -200,7 +200,7 @@ int Ranks::run_together(const std::function<int()>& work) {
     several_->watch.leave();
     several_->gathering.leave();
     return code;
-  } catch (const ToldElsewhere&) {
+  } catch (const AlreadyTold&) {
     throw;
   } catch (const CommError& error) {
     several_->watch.explain(error.what());
@@ -209,18 +209,21 @@ int Ranks::run_together(const std::function<int()>& work) {
   } catch (const c10::DistError& error) {
     several_->watch.explain(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    report(error);
-    throw;
+    tell(error);
   }
 }
 
-void Ranks::report(const std::exception& error) {
+void Ranks::tell(const std::exception& error) {
+  const int code = exit_code_for(error);
   try {
-    several_->watch.report_error(error.what(), exit_code_for(error));
+    several_->watch.report_error(error.what(), code);
   } catch (const RankFailed& other) {
     if (other.error() != error.what()) throw;
-    throw ToldElsewhere(error.what(), other.exit_code());
+    throw AlreadyTold(error.what(), other.exit_code());
   }
+  // At once: a launcher kills this process a moment after the first of the others has left.
+  print_error(error);
+  throw AlreadyTold(error.what(), code);
 }
 
 }  // namespace wam

@@ -38,7 +38,7 @@ class Ranks {
   [[nodiscard]] bool is_first() const noexcept { return env_.global_rank == 0; }
 
   // On every rank what `make` returned on the first, which alone runs it; the others wait as long
-  // as it takes. Errors: what it threw on the first, ToldElsewhere on the others.
+  // as it takes. Errors: what it threw on the first, AlreadyTold on the others.
   std::string from_first(const std::function<std::string()>& make);
   // The same without a result.
   void first_does(const std::function<void()>& work);
@@ -68,9 +68,9 @@ class Ranks {
   struct Several;
   void check_own_gpu(c10::Device device) const;
   int run_together(const std::function<int()>& work);
-  // Tells the others of an error of this rank's. Errors: ToldElsewhere where another one has the
-  // same, RankFailed or CommError where the run has ended already.
-  void report(const std::exception& error);
+  // Tells the others of an error of this rank's, and prints it unless another one has the same.
+  // Errors: AlreadyTold; RankFailed or CommError where the run has ended already.
+  [[noreturn]] void tell(const std::exception& error);
   void note(const std::string& error);
 
   std::mutex note_mutex_;
