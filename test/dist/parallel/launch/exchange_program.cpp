@@ -55,7 +55,10 @@ class Rank {
       if (left > 3 + env_.world_size) throw wam::InvariantError(fmt::format("{} keys left", left));
     }
     fmt::print("rank {} exchanged\n", env_.global_rank);
-    together("left");
+    // Rank 0 holds the store, so it leaves when the others ask for nothing more.
+    store_->add("left", 1);
+    while (env_.global_rank == 0 && store_->add("left", 0) < env_.world_size) {
+    }
   }
 
  private:
