@@ -5,6 +5,7 @@
 #include "apps/wamtrain/bench/save_rates.h"
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/exit_code.h"
+#include "apps/wamtrain/load_on_ranks.h"
 #include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/recipe.h"
 #include "apps/wamtrain/version.h"
@@ -17,9 +18,15 @@
 namespace wam {
 namespace {
 
-ResolvedRecipe load(const BenchArguments& arguments) {
+ResolvedRecipe load(const BenchArguments& arguments, OutputFormat format, int world) {
   const auto& [file, overrides] = arguments.recipe;
-  const BenchWhat what = arguments.options.what;
+  const BenchOptions& options = arguments.options;
+  check(options, world);
+  require<ConfigError>(
+      options.ids.empty() || format == OutputFormat::kJson || !options.json_folder.empty(),
+      "--id: a named figure is JSON. Fix: say where it goes, --json or --json-dir "
+      "docs/benchmarks.");
+  const BenchWhat what = options.what;
   return what == BenchWhat::kData || what == BenchWhat::kLoop
              ? load_recipe_for_training(file, overrides)
              : load_recipe_file(file, overrides);
@@ -72,14 +79,9 @@ int bench_on_ranks(const BenchArguments& arguments,
 }  // namespace
 
 int bench_command(const BenchArguments& arguments, OutputFormat format) {
-  const BenchOptions& options = arguments.options;
-  const bool is_json = format == OutputFormat::kJson;
   const LaunchEnv env = read_launch_env(process_environment());
-  check(options, env.world_size);
-  require<ConfigError>(options.ids.empty() || is_json || !options.json_folder.empty(),
-                       "--id: a named figure is JSON. Fix: say where it goes, --json or --json-dir "
-                       "docs/benchmarks.");
-  const auto recipe = load(arguments);
+  const auto recipe =
+      load_on_ranks(arguments.recipe, env, [&] { return load(arguments, format, env.world_size); });
   const auto& folder = recipe.options.run.dir;
   if (env.world_size > 1) make_folders(folder);  // where several meet
   const int code = bench_on_ranks(arguments, recipe, format);

@@ -50,8 +50,12 @@ void print_error(const std::string& text) {
   fmt::print(stderr, "wamtrain: {}\n", text);
 }
 
+void print_error(const std::exception& error) {
+  print_error(text_of(error, exit_code_for(error)));
+}
+
 int exit_code_for(const std::exception& error) {
-  if (const auto* told = dynamic_cast<const ToldElsewhere*>(&error)) return told->exit_code();
+  if (const auto* told = dynamic_cast<const AlreadyTold*>(&error)) return told->exit_code();
   if (const auto* failed = dynamic_cast<const RankFailed*>(&error)) return failed->exit_code();
   if (is<ConfigError>(error) || is<DataError>(error)) return kExitUser;
   if (is<DeviceError>(error) || is<CommError>(error)) return kExitMachine;
@@ -65,9 +69,8 @@ int exit_code_of(const std::function<int()>& work) {
   try {
     return work();
   } catch (const std::exception& error) {
-    const int code = exit_code_for(error);
-    if (!is<ToldElsewhere>(error)) print_error(text_of(error, code));
-    return code;
+    if (!is<AlreadyTold>(error)) print_error(error);
+    return exit_code_for(error);
   }
 }
 

@@ -17,10 +17,10 @@ enum ExitCode : int {
   kExitBug = 4,      // InvariantError, LibTorch's own errors, anything unforeseen
 };
 
-// This rank ends because of an error on another one, which has printed it.
-class ToldElsewhere : public Error {
+// This rank ends because of an error that has been printed already, by another one or by itself.
+class AlreadyTold : public Error {
  public:
-  ToldElsewhere(const std::string& what, int exit_code) : Error(what), exit_code_(exit_code) {}
+  AlreadyTold(const std::string& what, int exit_code) : Error(what), exit_code_(exit_code) {}
   [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
 
  private:
@@ -32,8 +32,10 @@ int exit_code_for(const std::exception& error);
 // "wamtrain: TEXT" on stderr.
 void print_error(const std::string& text);
 
-// Runs `work`; what it throws is written to stderr in the form that its type asks for, and becomes
-// the exit code.
+// The error in the form that its type asks for, on stderr.
+void print_error(const std::exception& error);
+
+// Runs `work`; what it throws is printed, and becomes the exit code.
 int exit_code_of(const std::function<int()>& work);
 
 }  // namespace wam

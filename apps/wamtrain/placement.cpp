@@ -31,8 +31,10 @@ void place_on_cores(const ResolvedRecipe& recipe,
     pin_process(cores_of_rank(by_physical_core(allowed_cores()), cores_near_gpus(env, device),
                               env.local_world_size, env.local_rank));
   }
-  log.info(fmt::format("cores: {}{}; threads: {}, workers: {}", cores_text(allowed_cores()),
+  const auto quota = cpu_quota();
+  log.info(fmt::format("cores: {}{}{}; threads: {}, workers: {}", cores_text(allowed_cores()),
                        pins ? fmt::format(" of {} (run.pin)", cores_text(reachable_cores())) : "",
+                       quota ? fmt::format(", a quota of {:.3g} for all processes", *quota) : "",
                        recipe.threads, recipe.data.workers));
   if (env.global_rank != 0) return;
   const auto advice =

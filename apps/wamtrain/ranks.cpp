@@ -9,9 +9,11 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "apps/wamtrain/exit_code.h"
+#include "core/cuda/device.h"
 #include "core/cuda/device_counter.h"
 #include "parallel/launch/exchange.h"
 #include "parallel/launch/gathering.h"
+#include "parallel/launch/placement.h"
 #include "parallel/mesh/mesh.h"
 #include "parallel/watch/watch.h"
 
@@ -56,6 +58,7 @@ struct Ranks::Several {
           std::function<void(const std::string&)> last_words)
       : limit(limit_),
         gathering(env, {.run_dir = run_dir, .time_limit = limit_}),
+        texts(gathering.shared_store(), env, limit_),
         watch(
             env,
             gathering.store(),
@@ -71,6 +74,7 @@ struct Ranks::Several {
   Progress progress;
   ReplayTeller replay_teller{progress};
   Gathering gathering;
+  TextExchange texts;
   Watch watch;
 };
 
@@ -103,7 +107,7 @@ std::string Ranks::from_first(const std::function<std::string()>& make) {
   while (!store.check({key})) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const std::string text = store.get_to_str(key);
   if (text.front() == kValue) return text.substr(1);
-  throw ToldElsewhere("the first rank ended with an error", std::stoi(text.substr(1)));
+  throw AlreadyTold("the first rank ended with an error", std::stoi(text.substr(1)));
 }
 
 void Ranks::first_does(const std::function<void()>& work) {
@@ -116,7 +120,10 @@ void Ranks::first_does(const std::function<void()>& work) {
 MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
   if (!several_) return {};
   Abortable& held = *several_->abortable;
-  if (device.is_cuda()) held.counter = std::make_shared<DeviceCounter>(device);
+  if (device.is_cuda()) {
+    check_own_gpu(device);
+    held.counter = std::make_shared<DeviceCounter>(device);
+  }
   const c10::intrusive_ptr<c10d::Store> store = several_->gathering.shared_store();
   MeshAxes axes = connect_mesh(layout, env_, store,
                                {.device = device,
@@ -129,10 +136,17 @@ MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
   return axes;
 }
 
+void Ranks::check_own_gpu(c10::Device device) const {
+  const std::string id = gpu_bus_ids().at(static_cast<std::size_t>(device.index()));
+  const auto problem = shared_gpu(exchange()("gpus", fmt::format("{} of {}", id, env_.host)));
+  require<DeviceError>(!problem, "{}", problem.value_or(""));
+}
+
 ExchangeTexts Ranks::exchange() const {
   if (!several_) return {};
-  return [texts = TextExchange(several_->gathering.shared_store(), env_, several_->limit)](
-             const std::string& key, const std::string& mine) { return texts.all(key, mine); };
+  return [texts = several_->texts](const std::string& key, const std::string& mine) {
+    return texts.all(key, mine);
+  };
 }
 
 StopAgreement& Ranks::stop() {
@@ -142,6 +156,11 @@ StopAgreement& Ranks::stop() {
 
 void Ranks::moved() noexcept {
   if (several_) several_->progress.moved();
+}
+
+void Ranks::writer_moved() noexcept {
+  moved();
+  if (several_) several_->texts.goes_on();
 }
 
 PhaseObserver* Ranks::observer() {
@@ -181,16 +200,30 @@ int Ranks::run_together(const std::function<int()>& work) {
     several_->watch.leave();
     several_->gathering.leave();
     return code;
-  } catch (const ToldElsewhere&) {
+  } catch (const AlreadyTold&) {
     throw;
   } catch (const CommError& error) {
+    several_->watch.explain(error.what());
+  } catch (const FailedOnRank& error) {
     several_->watch.explain(error.what());
   } catch (const c10::DistError& error) {
     several_->watch.explain(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    several_->watch.report_error(error.what(), exit_code_for(error));
-    throw;
+    tell(error);
   }
+}
+
+void Ranks::tell(const std::exception& error) {
+  const int code = exit_code_for(error);
+  try {
+    several_->watch.report_error(error.what(), code);
+  } catch (const RankFailed& other) {
+    if (other.error() != error.what()) throw;
+    throw AlreadyTold(error.what(), other.exit_code());
+  }
+  // At once: a launcher kills this process a moment after the first of the others has left.
+  print_error(error);
+  throw AlreadyTold(error.what(), code);
 }
 
 }  // namespace wam

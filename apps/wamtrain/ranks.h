@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -37,15 +38,18 @@ class Ranks {
   [[nodiscard]] bool is_first() const noexcept { return env_.global_rank == 0; }
 
   // On every rank what `make` returned on the first, which alone runs it; the others wait as long
-  // as it takes. Errors: what it threw on the first, ToldElsewhere on the others.
+  // as it takes. Errors: what it threw on the first, AlreadyTold on the others.
   std::string from_first(const std::function<std::string()>& make);
   // The same without a result.
   void first_does(const std::function<void()>& work);
 
-  // Connects the groups of the layout. `device` of this rank.
+  // Connects the groups of the layout. `device` of this rank. Errors: DeviceError where two ranks
+  // have one GPU.
   MeshAxes connect(const Layout& layout, c10::Device device);
   // For CheckpointWriter; empty with one rank.
   [[nodiscard]] ExchangeTexts exchange() const;
+  // The writer of a checkpoint goes on, however long it takes. Any thread.
+  void writer_moved() noexcept;
   [[nodiscard]] StopAgreement& stop();
   [[nodiscard]] PhaseObserver* observer();
   // The work of a long phase goes on (PhaseObserver::moved). Any thread.
@@ -62,7 +66,11 @@ class Ranks {
 
  private:
   struct Several;
+  void check_own_gpu(c10::Device device) const;
   int run_together(const std::function<int()>& work);
+  // Tells the others of an error of this rank's, and prints it unless another one has the same.
+  // Errors: AlreadyTold; RankFailed or CommError where the run has ended already.
+  [[noreturn]] void tell(const std::exception& error);
   void note(const std::string& error);
 
   std::mutex note_mutex_;

@@ -69,7 +69,8 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   ResolvedRecipe out;
   out.options = recipe;
   check_run(recipe, problems);
-  out.cores = share_of_cores(allowed_cores().size(), reachable_cores().size(), ranks_on_host);
+  out.cores =
+      share_of_cores(allowed_cores().size(), reachable_cores().size(), ranks_on_host, cpu_quota());
   out.threads = recipe.run.threads.value_or(out.cores.cores);
   out.busy_threads =
       recipe.run.threads.value_or(out.cores.fair) + recipe.data.workers.value_or(out.cores.fair);
@@ -95,6 +96,8 @@ ResolvedRecipe load(const std::filesystem::path& file,
                     int ranks_on_host,
                     Problems& problems) {
   const auto recipe = load_recipe<Recipe>(file, overrides, problems);
+  // Nothing was read, so all that is required would be missing.
+  if (!std::filesystem::exists(file)) problems.throw_if_any();
   auto out = resolve(recipe, ranks_on_host, problems);
   out.source = file.string();
   return out;

@@ -1,19 +1,32 @@
 #include "apps/wamtrain/run_device.h"
 
+#include <algorithm>
+
 #include "core/base/errors.h"
 #include "core/cuda/device.h"
+#include "parallel/launch/placement.h"
 
 namespace wam {
 
-c10::Device resolve_device(const ResolvedRecipe& recipe, int local_rank) {
-  const c10::Device gpu(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
+namespace {
+
+c10::Device gpu_of(const LaunchEnv& env) {
+  // Without any the first use says why.
+  const std::size_t visible = std::max<std::size_t>(1, gpu_bus_ids().size());
+  const int index = gpu_of_rank(visible, env.local_rank, env.local_world_size);
+  return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+}  // namespace
+
+c10::Device resolve_device(const ResolvedRecipe& recipe, const LaunchEnv& env) {
   switch (recipe.options.run.device) {
     case DeviceChoice::kCpu:
       return c10::kCPU;
     case DeviceChoice::kCuda:
-      return gpu;
+      return gpu_of(env);
     case DeviceChoice::kAuto:
-      return gpu_available() ? gpu : c10::Device(c10::kCPU);
+      return gpu_available() ? gpu_of(env) : c10::Device(c10::kCPU);
   }
   throw InvariantError("an unknown run.device");
 }

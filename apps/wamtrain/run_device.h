@@ -4,12 +4,13 @@
 #include <c10/core/ScalarType.h>
 
 #include "apps/wamtrain/recipe.h"
+#include "parallel/launch/launch_env.h"
 
 namespace wam {
 
 // The recipe's words as LibTorch and the model take them. Asking for a GPU initialises CUDA; the
-// ranks of a host take one each.
-c10::Device resolve_device(const ResolvedRecipe& recipe, int local_rank = 0);
+// ranks of a host take one each. Errors: DeviceError where there is none for this rank.
+c10::Device resolve_device(const ResolvedRecipe& recipe, const LaunchEnv& env);
 c10::ScalarType compute_type(const ResolvedRecipe& recipe);
 // Of master weights, moments and gradients.
 c10::ScalarType state_type(const ResolvedRecipe& recipe);

@@ -31,6 +31,7 @@
 #include "data/loader/loader.h"
 #include "models/wam/memory.h"
 #include "models/wam/wam_model.h"
+#include "parallel/launch/placement.h"
 
 namespace wam {
 namespace {
@@ -53,7 +54,7 @@ class Run {
         log_(log),
         layout_(layout_of(
             recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
-        device_(resolve_device(recipe, ranks.env().local_rank)),
+        device_(resolve_device(recipe, ranks.env())),
         clock_(device_) {}
 
   // `attempts`: the first rank's; null on the others.
@@ -128,6 +129,7 @@ class Run {
     const Plan plan = plan_memory(recipe_, layout_);
     say_memory(plan, device_, log_);
     check_host_memory(plan.host_bytes * ranks_.env().local_world_size);
+    warn_of_scattered_groups();
     const MeshAxes axes = ranks_.connect(layout_, device_);
     sharding_ = make_sharding(recipe_, device_, model_->units(), layout_, axes);
     optimizer_ = make_optimizer(recipe_, device_, *sharding_, ranks_.graph_observer());
@@ -137,10 +139,17 @@ class Run {
                                 .writes = ranks_.env().global_rank < layout_.shard_ranks,
                                 .in_place = offloads_state(recipe_),
                                 .exchange = ranks_.exchange(),
-                                .moved = [this] { ranks_.moved(); }},
+                                .moved = [this] { ranks_.writer_moved(); }},
         sharding_->units(), log_);
     check_checkpoint_space(recipe_, inputs_.start ? inputs_.start->manifest().run.step : 0,
                            writer_->checkpoint_bytes(), log_);
+  }
+
+  void warn_of_scattered_groups() {
+    if (layout_.world == 1) return;
+    const auto hosts = ranks_.exchange()("hosts", ranks_.env().host);
+    const auto advice = scattered_groups_advice(hosts, layout_.shard_ranks);
+    if (advice && ranks_.is_first()) log_.warn("parallel: " + *advice);
   }
 
   // The first rank embeds what is missing; the others find it in the cache.
@@ -255,7 +264,7 @@ class Run {
                           .save = [this](std::int64_t step) { save(step); },
                           .saving = [this] { return writer_->is_busy(); },
                           .before_update = [this] { writer_->before_update(); }};
-    LoopOptions options = loop_options(recipe_, device_);
+    LoopOptions options = loop_options(recipe_, device_, ranks_.env());
     if (!ranks_.is_first()) options.run_folder.clear();
     options.resumed = resumed_;
     if (first_step_ >= options.steps && resumed_) {

@@ -9,25 +9,27 @@
 namespace wam {
 namespace {
 
-std::string communication_advice(const ResolvedRecipe& recipe) {
-  const ParallelSection& parallel = recipe.options.parallel;
+std::string data_advice(const ResolvedRecipe& recipe) {
+  return fmt::format("data.workers above {}", recipe.data.workers);
+}
+
+}  // namespace
+
+std::string communication_advice(const ParallelSection& parallel, const LaunchEnv& env) {
   std::vector<std::string> settings;
   if (parallel.reduce == ReduceTime::kEach) settings.emplace_back("parallel.reduce: last");
   if (parallel.reduce_dtype == ReduceType::kFp32) {
     settings.emplace_back("parallel.reduce_dtype: bf16");
   }
   if (parallel.strategy == ShardingStrategy::kFullShard) {
-    settings.emplace_back("parallel.strategy: hybrid_shard");
+    settings.emplace_back("parallel.strategy: shard_grad_op where whole weights fit");
+    // On one host it would be the same.
+    const bool several_hosts = env.world_size > env.local_world_size;
+    if (several_hosts) settings.emplace_back("parallel.strategy: hybrid_shard");
   }
   settings.emplace_back("a larger train.micro_batch or train.global_batch");
   return join(settings);
 }
-
-std::string data_advice(const ResolvedRecipe& recipe) {
-  return fmt::format("data.workers above {}", recipe.data.workers);
-}
-
-}  // namespace
 
 std::unique_ptr<WamModel> make_model(const ResolvedRecipe& recipe,
                                      c10::Device device,
@@ -96,7 +98,7 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
   return options;
 }
 
-LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device) {
+LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env) {
   LoopOptions options;
   options.steps = recipe.train.options.steps;
   options.global_batch = recipe.train.options.global_batch;
@@ -110,7 +112,8 @@ LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device) {
   options.seed = recipe.options.run.seed;
   options.run_folder = recipe.options.run.dir;
   options.schedule = recipe.train.make_schedule();
-  options.advice = {.communication = communication_advice(recipe), .data = data_advice(recipe)};
+  options.advice = {.communication = communication_advice(recipe.options.parallel, env),
+                    .data = data_advice(recipe)};
   return options;
 }
 

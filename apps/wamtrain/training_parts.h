@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <c10/core/Device.h>
@@ -45,6 +46,8 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              c10::Device device,
                              std::uint64_t first_sample,
                              const LaunchEnv& env);
-LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device);
+LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env);
+// The settings to try where a run waits for other ranks.
+std::string communication_advice(const ParallelSection& parallel, const LaunchEnv& env);
 
 }  // namespace wam

@@ -39,23 +39,46 @@ std::optional<int> parse_number(std::string_view text) {
   return value >= 0 && value < kMaxCores ? std::optional(value) : std::nullopt;
 }
 
-// Cores that this process's control group has; nothing where it has no such limit.
-std::optional<Cores> cores_of_control_group() {
+// This process's control group in each hierarchy that has `controller`: where the hierarchy is
+// mounted, and the group's path in it. Version 2 has one hierarchy for all.
+std::vector<std::pair<std::filesystem::path, std::string>> control_groups(
+    std::string_view controller) {
+  std::vector<std::pair<std::filesystem::path, std::string>> out;
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string kind = line.substr(first + 1, second - first - 1);
+    const std::string kinds = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::filesystem::path mounts("/sys/fs/cgroup");
     const std::string path = line.substr(second + 1);
-    const std::string file = kind.empty() ? "/sys/fs/cgroup" + path + "/cpuset.cpus.effective"
-                             : kind == "cpuset"
-                                 ? "/sys/fs/cgroup/cpuset" + path + "/cpuset.effective_cpus"
-                                 : std::string();
-    if (file.empty()) continue;
-    if (auto cores = read_cores(file)) return cores;
+    if (kinds == ",,") {
+      out.emplace_back(mounts, path);
+    } else if (kinds.find(fmt::format(",{},", controller)) != std::string::npos) {
+      out.emplace_back(mounts / controller, path);
+    }
+  }
+  return out;
+}
+
+// Cores that this process's control group has; nothing where it has no such limit.
+std::optional<Cores> cores_of_control_group() {
+  for (const auto& [hierarchy, group] : control_groups("cpuset")) {
+    for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus"}) {
+      if (auto cores = read_cores(hierarchy / group.substr(1) / file)) return cores;
+    }
   }
   return std::nullopt;
+}
+
+// "200000 100000" (microseconds in each period), "max 100000" or, in two files, -1: no quota.
+std::optional<double> quota_of_group(const std::filesystem::path& group) {
+  double quota = -1;
+  double period = 0;
+  if (std::ifstream both(group / "cpu.max"); both >> quota >> period) return quota / period;
+  std::ifstream(group / "cpu.cfs_quota_us") >> quota;
+  std::ifstream(group / "cpu.cfs_period_us") >> period;
+  return quota > 0 && period > 0 ? std::optional(quota / period) : std::nullopt;
 }
 
 }  // namespace
@@ -119,6 +142,23 @@ Cores reachable_cores() {
   return both.empty() ? online : both;
 }
 
+std::optional<double> cpu_quota_in(const std::filesystem::path& hierarchy, std::string_view group) {
+  std::optional<double> least;
+  std::filesystem::path around(group);
+  for (;; around = around.parent_path()) {
+    const auto quota = quota_of_group(hierarchy / around.relative_path());
+    if (quota && (!least || *quota < *least)) least = quota;
+    if (around.relative_path().empty()) return least;
+  }
+}
+
+std::optional<double> cpu_quota() {
+  for (const auto& [hierarchy, group] : control_groups("cpu")) {
+    if (const auto quota = cpu_quota_in(hierarchy, group)) return quota;
+  }
+  return std::nullopt;
+}
+
 Cores by_physical_core(Cores cores) {
   std::vector<std::pair<int, int>> order;  // the first thread of its physical core, and itself
   for (const int core : cores) {
@@ -143,10 +183,15 @@ void pin_process(const Cores& cores) {
   }
 }
 
-CoreShare share_of_cores(std::size_t allowed, std::size_t reachable, int ranks) {
+CoreShare share_of_cores(std::size_t allowed,
+                         std::size_t reachable,
+                         int ranks,
+                         std::optional<double> quota) {
   const auto count = static_cast<std::size_t>(ranks);
-  const std::size_t fair = std::max<std::size_t>(1, reachable / count);
-  const std::size_t own = allowed * count > reachable ? std::min(allowed, fair) : allowed;
+  const auto paid = quota ? static_cast<std::size_t>(std::max(1.0, *quota)) : reachable;
+  const std::size_t fair = std::max<std::size_t>(1, std::min(paid, reachable) / count);
+  const bool shared = allowed * count > std::min(paid, reachable);
+  const std::size_t own = shared ? std::min(allowed, fair) : allowed;
   return {.cores = static_cast<int>(std::max<std::size_t>(1, own)),
           .fair = static_cast<int>(fair),
           .whole = allowed >= reachable};

@@ -22,6 +22,12 @@ Cores allowed_cores();
 // On which a process of this job could run with the widest mask: those that are online and in the
 // cpuset of its control group, ascending.
 Cores reachable_cores();
+// How many cores' time this process's control group may use, all its processes together; nothing
+// where it has no quota. A container's --cpus is such a quota, which no mask shows.
+std::optional<double> cpu_quota();
+// The same from the files of a hierarchy, of either version: the least of `group` and all around
+// it.
+std::optional<double> cpu_quota_in(const std::filesystem::path& hierarchy, std::string_view group);
 // The same cores in an order in which the threads of one physical core are neighbours.
 Cores by_physical_core(Cores cores);
 
@@ -34,7 +40,11 @@ struct CoreShare {
   int fair = 1;       // by an equal division of the reachable ones
   bool whole = true;  // the mask holds all that are reachable: no launcher has divided them
 };
-// A mask that is too wide to be this rank's alone is shared with others: the equal part counts.
-CoreShare share_of_cores(std::size_t allowed, std::size_t reachable, int ranks);
+// A mask that is too wide to be this rank's alone is shared with others: the equal part counts. So
+// is a quota.
+CoreShare share_of_cores(std::size_t allowed,
+                         std::size_t reachable,
+                         int ranks,
+                         std::optional<double> quota);
 
 }  // namespace wam

@@ -42,7 +42,21 @@ void OutputFile::write(const void* data, std::size_t bytes) {
   }
 }
 
-void OutputFile::finish() {
+void OutputFile::flush_by_pieces(const std::function<void()>& moved) {
+  constexpr std::uint64_t kPiece = std::uint64_t{256} << 20;
+  for (std::uint64_t at = 0; at < written_; at += kPiece) {
+    moved();
+    const int result = ::sync_file_range(
+        descriptor_, static_cast<off64_t>(at), static_cast<off64_t>(kPiece),
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    // An error of the disk is told once. What cannot flush a range flushes all in fsync.
+    if (result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+      fail("flushing", path_);
+  }
+}
+
+void OutputFile::finish(const std::function<void()>& moved) {
+  if (moved) flush_by_pieces(moved);
   if (::fsync(descriptor_) != 0) fail("flushing", path_);
   const int descriptor = descriptor_;
   descriptor_ = -1;

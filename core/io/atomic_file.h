@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,11 +29,14 @@ class OutputFile {
   OutputFile(OutputFile&&) = delete;
   OutputFile& operator=(OutputFile&&) = delete;
   void write(const void* data, std::size_t bytes);
-  // fsync and close; without it the file is left as it is.
-  void finish();
+  // fsync and close; without it the file is left as it is. `moved` is called as pieces of it are
+  // flushed, which takes long where much of it is in memory and the disk is slow.
+  void finish(const std::function<void()>& moved = {});
   [[nodiscard]] std::uint64_t bytes_written() const noexcept { return written_; }
 
  private:
+  void flush_by_pieces(const std::function<void()>& moved);
+
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::uint64_t written_ = 0;

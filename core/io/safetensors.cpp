@@ -212,11 +212,11 @@ void SafetensorsWriter::write_next(const void* data, std::size_t bytes) {
   impl_->put(data, bytes);
 }
 
-std::uint64_t SafetensorsWriter::finish() {
+std::uint64_t SafetensorsWriter::finish(const std::function<void()>& moved) {
   require<InvariantError>(impl_->file.bytes_written() == impl_->expected_bytes,
                           "a safetensors file of {} bytes got {}", impl_->expected_bytes,
                           impl_->file.bytes_written());
-  impl_->file.finish();
+  impl_->file.finish(moved);
   return impl_->hash.digest();
 }
 

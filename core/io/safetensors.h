@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -76,8 +77,9 @@ class SafetensorsWriter {
 
   // The bytes of the next tensor, whole or in consecutive pieces.
   void write_next(const void* data, std::size_t bytes);
-  // Checks that everything arrived, flushes to disk; returns the XXH3 of the whole file.
-  std::uint64_t finish();
+  // Checks that everything arrived, flushes to disk; returns the XXH3 of the whole file. `moved`:
+  // OutputFile::finish.
+  std::uint64_t finish(const std::function<void()>& moved = {});
 
  private:
   struct Impl;

@@ -200,7 +200,7 @@ std::string CheckpointWriter::write_shard(const std::filesystem::path& folder) {
     if (options_.moved) options_.moved();
   }
   release_state();
-  file.xxh3 = hash_hex(writer.finish());
+  file.xxh3 = hash_hex(writer.finish(options_.moved));
   std::error_code error;
   file.bytes = std::filesystem::file_size(folder / file.name, error);
   require<DeviceError>(!error, "writing {}: it is gone ({}).", (folder / file.name).string(),

@@ -32,7 +32,7 @@ struct CheckpointWriterOptions {
   bool in_place = false;
   // With several ranks: what all of them, writers or not, agree through. Empty: there is one.
   ExchangeTexts exchange = {};
-  // Called on the thread when the next piece is on its way to the disk.
+  // Called on the thread when the next piece is on its way to the disk, or is waited for there.
   std::function<void()> moved = {};
   // Called on the thread before the shard is written: a place for tests to be slow or to fail.
   std::function<void()> before_write = {};

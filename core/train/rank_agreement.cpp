@@ -34,8 +34,8 @@ std::vector<std::string> RankAgreement::all(const std::string& key,
   if (own) std::rethrow_exception(own);
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     require<InvariantError>(!texts[rank].empty(), "an empty text of rank {} for {}", rank, key);
-    require<DeviceError>(texts[rank].front() == kResult, "rank {}: {}", rank,
-                         texts[rank].substr(1));
+    require<FailedOnRank>(texts[rank].front() == kResult, "rank {}: {}", rank,
+                          texts[rank].substr(1));
     texts[rank].erase(0, 1);
   }
   return texts;

@@ -17,6 +17,9 @@ constexpr milliseconds kFirstPoll{1};
 constexpr milliseconds kLongestPoll{100};
 // For rank 0 to tell the others, after the limit.
 constexpr milliseconds kGrace{2000};
+// How often in a limit a rank tells that it goes on, at most.
+constexpr int kTellings = 10;
+constexpr const char* kGoesOnKey = "exchange/goes_on";
 // In the place of the texts: why there are none.
 constexpr char kFailure = '!';
 
@@ -44,14 +47,11 @@ std::vector<std::string> unpack(const std::string& packed) {
 class TextExchange::Call {
  public:
   Call(const TextExchange& exchange, const std::string& key)
-      : store_(*exchange.store_),
-        env_(exchange.env_),
-        limit_(exchange.limit_),
-        key_(key),
-        deadline_(Clock::now() + exchange.limit_) {}
+      : store_(*exchange.store_), env_(exchange.env_), limit_(exchange.limit_), key_(key) {}
 
   std::vector<std::string> run(const std::string& mine) {
     try {
+      tellings_ = tellings();
       store_.set(of_rank(env_.global_rank), mine);
       return env_.global_rank == 0 ? collect() : read();
     } catch (const c10::Error& error) {
@@ -69,7 +69,7 @@ class TextExchange::Call {
   std::vector<std::string> collect() {
     std::vector<std::string> keys;
     for (int rank = 0; rank < env_.world_size; ++rank) keys.push_back(of_rank(rank));
-    if (!wait_for(keys, deadline_)) give_up();
+    if (!wait_for(keys, limit_)) give_up();
     std::vector<std::string> texts;
     for (const std::string& key : keys) texts.push_back(store_.get_to_str(key));
     store_.set(of_all(), pack(texts));
@@ -91,7 +91,7 @@ class TextExchange::Call {
   }
 
   std::vector<std::string> read() {
-    if (!wait_for({of_all()}, deadline_ + kGrace)) {
+    if (!wait_for({of_all()}, limit_ + kGrace)) {
       std::vector<int> missing = missing_ranks();
       if (missing.empty()) missing.push_back(0);  // it came, and did not collect what was there
       fail(absence(missing));
@@ -106,14 +106,25 @@ class TextExchange::Call {
     return unpack(found);
   }
 
-  // c10d's own wait would keep other threads off the store meanwhile.
-  bool wait_for(const std::vector<std::string>& keys, Clock::time_point end) {
+  // For the limit, and again as long as a rank goes on. c10d's own wait would keep other threads
+  // off the store meanwhile.
+  bool wait_for(const std::vector<std::string>& keys, milliseconds limit) {
+    auto end = Clock::now() + limit;
     for (milliseconds pause = kFirstPoll; !store_.check(keys);
          pause = std::min(2 * pause, kLongestPoll)) {
-      if (Clock::now() >= end) return false;
+      if (Clock::now() >= end) {
+        const std::int64_t before = std::exchange(tellings_, tellings());
+        if (tellings_ == before) return false;
+        end = Clock::now() + limit;
+      }
       std::this_thread::sleep_for(pause);
     }
     return true;
+  }
+
+  // How often ranks have told that they go on. Asking for it makes no key.
+  [[nodiscard]] std::int64_t tellings() const {
+    return store_.check({kGoesOnKey}) ? store_.add(kGoesOnKey, 0) : 0;
   }
 
   [[nodiscard]] std::vector<int> missing_ranks() {
@@ -140,13 +151,30 @@ class TextExchange::Call {
   const LaunchEnv& env_;
   milliseconds limit_;
   const std::string& key_;
-  Clock::time_point deadline_;
+  std::int64_t tellings_ = 0;  // when the limit began
 };
 
 TextExchange::TextExchange(c10::intrusive_ptr<c10d::Store> store,
                            const LaunchEnv& env,
                            milliseconds time_limit)
-    : store_(std::move(store)), env_(env), limit_(time_limit) {}
+    : store_(std::move(store)),
+      env_(env),
+      limit_(time_limit),
+      last_told_ms_(std::make_shared<std::atomic<std::int64_t>>(0)) {}
+
+void TextExchange::goes_on() const noexcept {
+  if (env_.world_size == 1) return;
+  const std::int64_t now =
+      std::chrono::duration_cast<milliseconds>(Clock::now().time_since_epoch()).count();
+  std::int64_t last = *last_told_ms_;
+  if (now - last < limit_.count() / kTellings) return;
+  if (!last_told_ms_->compare_exchange_strong(last, now)) return;  // another thread tells
+  try {
+    store_->add(kGoesOnKey, 1);
+  } catch (const c10::Error&) {
+    // The exchange itself will say that the store is gone.
+  }
+}
 
 std::vector<std::string> TextExchange::all(const std::string& key, const std::string& mine) const {
   if (env_.world_size == 1) return {mine};

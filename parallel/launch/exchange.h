@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,9 +26,13 @@ class TextExchange {
 
   // The texts of all ranks under `key`, in their order. Every rank calls it with the same key, and
   // with each key once; what was stored is removed when all have read it.
-  // Errors: CommError when a rank has not come within the limit, counted from rank 0's call, which
+  // Errors: CommError when for the limit no rank has come, nor any said that it goes on, which
   // names those that are missing on every rank that came; when rank 0's store is gone.
   [[nodiscard]] std::vector<std::string> all(const std::string& key, const std::string& mine) const;
+
+  // This rank is still at work on what it will give: whoever waits begins the limit anew. Cheap
+  // when it is called often.
+  void goes_on() const noexcept;
 
  private:
   class Call;
@@ -33,6 +40,7 @@ class TextExchange {
   c10::intrusive_ptr<c10d::Store> store_;
   LaunchEnv env_;
   std::chrono::milliseconds limit_;
+  std::shared_ptr<std::atomic<std::int64_t>> last_told_ms_;  // by goes_on; shared by copies
 };
 
 }  // namespace wam

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/core.h>
+#include "core/base/errors.h"
 
 namespace wam {
 namespace {
@@ -95,6 +95,51 @@ Cores cores_of_rank(const Cores& all, const std::vector<Cores>& near, int ranks,
   for (const auto& [cores, neighbours] : ranks_near) division.divide(cores, neighbours);
   division.fill();
   return division.of(local_rank);
+}
+
+int gpu_of_rank(std::size_t visible, int local_rank, int local_world_size) {
+  if (visible == 1) return 0;
+  require<DeviceError>(
+      static_cast<std::size_t>(local_rank) < visible,
+      "choosing a GPU: the rank sees {} GPUs, and is number {} of {} on its host, counted from 0. "
+      "Fix: start one rank a GPU; a launcher that gives each rank its own must give it one.",
+      visible, local_rank, local_world_size);
+  return local_rank;
+}
+
+std::optional<std::string> shared_gpu(const std::vector<std::string>& gpus) {
+  std::map<std::string, std::size_t> rank_with;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    const auto [first, is_new] = rank_with.emplace(gpus[rank], rank);
+    if (is_new) continue;
+    return fmt::format(
+        "choosing GPUs: ranks {} and {} have the same one, {}. Fix: start one rank a GPU, or let "
+        "the launcher show each rank another one.",
+        first->second, rank, gpus[rank]);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> scattered_groups_advice(const std::vector<std::string>& hosts,
+                                                   int group) {
+  const auto size = static_cast<std::size_t>(group);
+  if (size == hosts.size()) return std::nullopt;
+  std::map<std::string, std::size_t> ranks_on;
+  for (const std::string& host : hosts) ++ranks_on[host];
+  const bool all_divide = std::all_of(ranks_on.begin(), ranks_on.end(),
+                                      [&](const auto& host) { return host.second % size == 0; });
+  if (!all_divide) return std::nullopt;
+  for (std::size_t first = 0; first < hosts.size(); first += size) {
+    for (std::size_t rank = first + 1; rank < first + size; ++rank) {
+      if (hosts[rank] == hosts[first]) continue;
+      return fmt::format(
+          "ranks {} and {} are of one group of shards and on two hosts, {} and {}: weights travel "
+          "over the network, where they could stay inside a host. Fix: fill a host with ranks "
+          "before the next one (mpirun --map-by slot, srun --distribution=block).",
+          first, rank, hosts[first], hosts[rank]);
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> narrow_mask_advice(Launcher launcher,

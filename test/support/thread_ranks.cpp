@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 
@@ -26,6 +27,7 @@ class ThreadCollectives final : public Collectives {
 
   void all_gather(at::Tensor& full, const at::Tensor& piece, const std::string& what) override {
     note("all_gather", what);
+    check_place(piece, full);
     at::Tensor whole;
     axis_.meet(rank_, piece, [&](const auto& all) { whole = at::cat(all); });
     full.copy_(whole);
@@ -33,6 +35,7 @@ class ThreadCollectives final : public Collectives {
 
   void reduce_scatter_sum(at::Tensor& piece, at::Tensor& full, const std::string& what) override {
     note("reduce_scatter", what);
+    check_place(piece, full);
     at::Tensor sum;
     axis_.meet(rank_, full, [&](const auto& all) { sum = sum_of(all); });
     full.fill_(-1e6);  // is undefined now
@@ -42,6 +45,16 @@ class ThreadCollectives final : public Collectives {
  private:
   void note(const std::string& operation, const std::string& what) {
     calls_.push_back(operation + " " + what);
+  }
+
+  // In place means at this rank's own place: NCCL takes no other.
+  void check_place(const at::Tensor& piece, const at::Tensor& full) const {
+    const auto* begin = static_cast<const char*>(full.const_data_ptr());
+    const auto* at = static_cast<const char*>(piece.const_data_ptr());
+    const std::less<> before;
+    if (before(at, begin) || !before(at, begin + full.nbytes())) return;
+    if (at == begin + static_cast<std::size_t>(rank_) * piece.nbytes()) return;
+    throw std::runtime_error("a piece inside of the whole, and not at its rank's place");
   }
 
   static at::Tensor sum_of(const std::vector<at::Tensor>& all) {

@@ -62,7 +62,7 @@ BenchResult run_bench(const ResolvedRecipe& recipe,
                       BenchOrigin& origin,
                       Log& log) {
   check_fits(recipe, options, ranks.env());
-  const c10::Device device = resolve_device(recipe, ranks.env().local_rank);
+  const c10::Device device = resolve_device(recipe, ranks.env());
   prepare_device({.device = device,
                   .cpu_threads = static_cast<int>(recipe.threads),
                   .deterministic = recipe.options.precision.deterministic});

@@ -201,7 +201,7 @@ class StepsBench {
                               [&] {
                                 if (writer != nullptr) writer->before_update();
                               }};
-    LoopOptions options = loop_options(context_.recipe, context_.device);
+    LoopOptions options = loop_options(context_.recipe, context_.device, context_.ranks.env());
     options.steps = done_ + steps;
     options.checkpoint_every = writer != nullptr ? done_ + kStepsToSave : 0;
     options.checkpoint_at_end = false;

@@ -34,13 +34,13 @@ bool skip_without(bool there, const char* what) {
 }
 
 bool has_two_cores() {
-  return wam::allowed_cores().size() >= 2;
+  return wam::allowed_cores().size() >= 2 && !wam::cpu_quota();
 }
 
 }  // namespace
 
 TEST_CASE("cores: threads and workers follow a narrow mask") {
-  if (skip_without(has_two_cores(), "one core only")) return;
+  if (skip_without(has_two_cores(), "one core only, or a quota")) return;
   const TinyRuns runs;
   const auto all = wam::allowed_cores();
   const std::string last = std::to_string(all.back());
@@ -59,7 +59,8 @@ TEST_CASE("cores: threads and workers follow a narrow mask") {
 TEST_CASE("cores: ranks that share the machine divide it, unless run.pin is off") {
   if (skip_without(*WAM_MPIRUN != '\0', "mpirun was not found (openmpi-bin)")) return;
   const auto all = wam::allowed_cores();
-  if (skip_without(all.size() == 2 && wam::reachable_cores() == all, "not two cores")) return;
+  const bool two = all.size() == 2 && wam::reachable_cores() == all && has_two_cores();
+  if (skip_without(two, "not two cores, or a quota")) return;
   const TinyRuns runs;
   const std::string start = kMpirun + "-np 2 --bind-to none";
 
@@ -78,7 +79,7 @@ TEST_CASE("cores: ranks that share the machine divide it, unless run.pin is off"
 
 TEST_CASE("cores: a rank that mpirun bound to one core says which flag helps, once") {
   if (skip_without(*WAM_MPIRUN != '\0', "mpirun was not found (openmpi-bin)")) return;
-  if (skip_without(has_two_cores(), "one core only")) return;
+  if (skip_without(has_two_cores(), "one core only, or a quota")) return;
   const TinyRuns runs;
 
   CHECK(bash(runs.path(), kMpirun + "-np 1" + train(runs, "bound")) == 0);

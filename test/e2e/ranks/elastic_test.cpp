@@ -42,6 +42,21 @@ std::vector<double> numbers(const TinyRuns& runs, const std::string& run) {
   return out;
 }
 
+// What each step from `first` on was trained on, by all ranks together.
+std::vector<std::vector<std::string>> samples_from(const TinyRuns& runs,
+                                                   const std::string& run,
+                                                   std::int64_t first) {
+  std::vector<std::vector<std::string>> out;
+  std::ifstream in(runs.path() / run / "metrics.jsonl");
+  for (std::string line; std::getline(in, line);) {
+    const auto json = nlohmann::json::parse(line);
+    if (json["step"].get<std::int64_t>() < first) continue;
+    out.push_back(json["samples"].get<std::vector<std::string>>());
+    REQUIRE(out.back().size() == 5);
+  }
+  return out;
+}
+
 double largest_difference(const std::vector<double>& found, const std::vector<double>& expected) {
   double largest = 0;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -100,6 +115,30 @@ TEST_CASE(
     overrides.emplace_back("checkpoint.resume=straight/checkpoints/step_00000003");
     must_train(runs, other.name, other.ranks, overrides);
     check_equal_runs(runs, other.name);
+  }
+}
+
+TEST_CASE(
+    "ranks: on any number of them the 50 steps after a resume take the samples of a straight run") {
+  const TinyRuns runs;
+  // Updates that are not finite are skipped, and name the samples of all ranks. 56 steps go on into
+  // the second epoch.
+  const TinyRuns::Overrides overrides{
+      "train.steps=56",      "checkpoint.every=6",      "train.learning_rate=1.0e+30",
+      "train.warmup=0",      "train.max_nonfinite=100", "train.global_batch=5",
+      "train.micro_batch=2", "run.timeout_s=20"};
+  must_train(runs, "straight", 2, overrides);
+  const auto expected = samples_from(runs, "straight", 7);
+  REQUIRE(expected.size() == 50);
+
+  for (const int ranks : {1, 3, 4}) {
+    INFO(ranks << " ranks");
+    const std::string run = fmt::format("on_{}", ranks);
+    auto resumed = overrides;
+    resumed.emplace_back("parallel.strategy=full_shard");
+    resumed.emplace_back("checkpoint.resume=straight/checkpoints/step_00000006");
+    must_train(runs, run, ranks, resumed);
+    CHECK(samples_from(runs, run, 7) == expected);
   }
 }
 

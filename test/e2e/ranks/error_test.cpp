@@ -11,16 +11,11 @@
 
 namespace fs = std::filesystem;
 using Catch::Contains;
+using wam::test::count;
 using wam::test::RankRun;
 using wam::test::TinyRuns;
 
 namespace {
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 // The first episode's are looked at before a run, by every process for itself.
 void cut_videos_in_half(const fs::path& folder) {
@@ -74,6 +69,52 @@ TEST_CASE("ranks: a group of shards that does not divide them is said once") {
   CHECK(codes == std::vector<int>{2, 2, 2});
   CHECK(count(all, "parallel.shard_size: 2 ranks in a group, but 3 ranks do not divide") == 1);
   CHECK(count(all, "Fix: set a number that divides 3") == 1);
+}
+
+TEST_CASE("ranks: what is wrong with a recipe is said once, and leaves no trace") {
+  const TinyRuns runs;
+
+  RankRun start(runs, "run", 3, {"train.stepz=3", "train.micro_batch=0"});
+
+  const auto codes = start.wait();
+  const std::string all = start.outputs();
+  INFO(all);
+  CHECK(codes == std::vector<int>{2, 2, 2});
+  CHECK(count(all, "train.stepz: unknown key") == 1);
+  CHECK(count(all, "train.micro_batch: found 0") == 1);
+  CHECK(count(all, "wamtrain: ") == 1);
+  CHECK_FALSE(fs::exists(runs.path() / "run"));
+}
+
+TEST_CASE("ranks: a dataset that one rank does not find is said by it, and ends the others") {
+  const TinyRuns runs;
+  const fs::path other = runs.path() / "other_host";
+  fs::create_directories(other);
+
+  RankRun start(runs, "run", {{runs.path(), {}, {}}, {other, {}, {}}, {runs.path(), {}, {}}},
+                {"run.timeout_s=20"});
+
+  const auto codes = start.wait();
+  INFO(start.outputs());
+  CHECK(codes == std::vector<int>{2, 2, 2});
+  CHECK(count(start.outputs(), "there is no folder data") == 1);
+  CHECK_THAT(start.output(1), Contains("data.datasets.0.path: there is no folder data"));
+  for (const int rank : {0, 2}) {
+    CHECK_THAT(start.output(rank), Contains("rank 1 (") && Contains("ended with an error"));
+  }
+}
+
+TEST_CASE("ranks: a recipe that is not there is said once under mpirun") {
+  if (!wam::test::has_mpirun()) return;
+  const TinyRuns runs;
+
+  const auto done = runs.run({"train", "nothing.yaml"}, 3);
+
+  INFO(done.err);
+  CHECK(done.exit_code == 2);
+  CHECK(count(done.err, "cannot read the recipe nothing.yaml") == 1);
+  CHECK(count(done.err, "wamtrain: ") == 1);
+  CHECK_THAT(done.err, !Contains("run.dir"));  // which is not what is wrong
 }
 
 TEST_CASE("ranks: a run that blew up stops on all, and names the samples of all") {

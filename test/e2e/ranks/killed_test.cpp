@@ -1,8 +1,11 @@
 // A rank that is killed at any moment costs the steps since the last checkpoint, and no bit.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include <fmt/core.h>
@@ -27,7 +30,19 @@ constexpr int kRanks = 3;
 // How often a rank is killed; WAM_KILLS asks for more than a quick test wants.
 int num_kills() {
   const char* wanted = std::getenv("WAM_KILLS");
-  return wanted == nullptr ? 3 : std::atoi(wanted);
+  return wanted == nullptr ? 5 : std::atoi(wanted);
+}
+
+// Until a checkpoint grows. False when the ranks leave before.
+bool wait_for_save(const TinyRuns& runs, const RankRun& start) {
+  const auto is_growing = [](const auto& entry) { return entry.path().extension() == ".tmp"; };
+  for (;;) {
+    std::error_code being_renamed;
+    const std::filesystem::directory_iterator entries(runs.path() / "killed" / "checkpoints",
+                                                      being_renamed);
+    if (std::any_of(begin(entries), end(entries), is_growing)) return true;
+    if (start.has_ended()) return false;
+  }
 }
 
 std::int64_t steps_done(const TinyRuns& runs) {
@@ -75,7 +90,7 @@ TEST_CASE(
   const int kills = num_kills();
   const std::int64_t steps = 12 * kills;
   const TinyRuns::Overrides overrides{fmt::format("train.steps={}", steps), "checkpoint.every=2",
-                                      "parallel.strategy=full_shard", "run.timeout_s=20",
+                                      "parallel.strategy=full_shard", "run.timeout_s=10",
                                       "checkpoint.keep=3"};
   must_train(runs, "straight", kRanks, overrides);
   std::random_device source;
@@ -87,10 +102,12 @@ TEST_CASE(
     const int victim = static_cast<int>(random() % kRanks);
     // Beyond the next checkpoint, so that the run gets on.
     const std::int64_t step = steps_done(runs) / 2 * 2 + 3 + static_cast<int>(random() % 4);
-    const int moment_ms = static_cast<int>(random() % 80);
-    CAPTURE(kill, victim, step, moment_ms);
+    const bool in_a_save = kill % 2 == 1;
+    const int moment_ms = static_cast<int>(random() % (in_a_save ? 20 : 80));
+    CAPTURE(kill, victim, step, in_a_save, moment_ms);
     RankRun start(runs, "killed", kRanks, overrides);
     REQUIRE(start.wait_for_step(step));
+    if (in_a_save) REQUIRE(wait_for_save(runs, start));
     std::this_thread::sleep_for(std::chrono::milliseconds(moment_ms));
     start.rank(victim).signal(SIGKILL);
     check_last_words(start, start.wait(), victim);

@@ -44,12 +44,16 @@ RankRun::RankRun(const TinyRuns& runs,
 }
 
 bool RankRun::wait_for_step(std::int64_t step) const {
-  const auto ended = [](const RankProcess* rank) { return rank->has_ended(); };
   while (!std::filesystem::exists(metrics_) || num_lines(metrics_) < step) {
-    if (std::any_of(ranks_.begin(), ranks_.end(), ended)) return false;
+    if (has_ended()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+bool RankRun::has_ended() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const RankProcess* rank) { return rank->has_ended(); });
 }
 
 std::vector<int> RankRun::wait() {
@@ -78,6 +82,12 @@ void must_train(const TinyRuns& runs,
   const auto codes = start.wait();
   INFO(start.outputs());
   REQUIRE(codes == std::vector<int>(static_cast<std::size_t>(world_size), 0));
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
 }
 
 std::map<std::string, std::string> shards(const TinyRuns& runs,

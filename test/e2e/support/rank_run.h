@@ -34,6 +34,8 @@ class RankRun {
   [[nodiscard]] RankProcess& rank(int rank) { return *ranks_.at(static_cast<std::size_t>(rank)); }
   // Until metrics.jsonl has so many lines. False when a rank has ended before.
   [[nodiscard]] bool wait_for_step(std::int64_t step) const;
+  // Whether any rank has.
+  [[nodiscard]] bool has_ended() const;
   // Exit codes by rank.
   std::vector<int> wait();
   // What a rank wrote, errors included.
@@ -52,6 +54,9 @@ void must_train(const TinyRuns& runs,
                 const std::string& run,
                 int world_size,
                 const TinyRuns::Overrides& overrides);
+
+// How often a message stands in an output.
+int count(const std::string& text, const std::string& part);
 
 // The files of a checkpoint that hold the state arrays.
 std::map<std::string, std::string> shards(const TinyRuns& runs,

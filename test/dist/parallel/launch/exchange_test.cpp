@@ -66,6 +66,20 @@ TEST_CASE("Exchange: a rank that does not come is named by the others within the
   }
 }
 
+TEST_CASE("Exchange: a rank that takes longer than the limit, and says so, is waited for") {
+  const TempFolder folder;
+  for (const char* slow : {"0", "2"}) {
+    INFO("slow: rank " << slow);
+    auto ranks = start(folder, 3, {"1500", "3", slow, "slow"});
+    for (RankProcess& rank : ranks) {
+      const int code = rank.wait();
+      INFO(rank.output());
+      CHECK(code == 0);
+      CHECK_THAT(rank.output(), Contains("exchanged"));
+    }
+  }
+}
+
 TEST_CASE("Exchange: when rank 0 dies the others learn it at once") {
   const TempFolder folder;
   auto ranks = start(folder, 2, {"20000", "3", "0"});

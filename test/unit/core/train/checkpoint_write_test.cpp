@@ -1,4 +1,5 @@
 // What training may do while a checkpoint is written, and what it waits for.
+#include <atomic>
 #include <chrono>
 #include <latch>
 #include <thread>
@@ -98,6 +99,22 @@ TEST_CASE("A failed write of state in place lets training go on to where it is t
   writer.before_update();
 
   CHECK_THROWS_WITH(writer.save(make_run(2)), "the disk is full.");
+}
+
+TEST_CASE("A writer tells for every array, and for the flushing, that it goes on") {
+  const test::TempFolder temp;
+  test::QuietLog log(temp.path() / "log");
+  auto units = make_checkpoint_units();
+  std::atomic<std::size_t> told = 0;
+  CheckpointWriter writer({.folder = temp.path() / "c", .moved = [&] { ++told; }}, units,
+                          log.log());
+
+  writer.save(make_run(1));
+  writer.wait();
+
+  std::size_t arrays = 0;
+  for (Unit& unit : units) arrays += unit.states().size();
+  CHECK(told == arrays + 1);
 }
 
 TEST_CASE("A writer slower than the interval: saves wait, one after the other, and it is said") {

@@ -2,8 +2,10 @@
 
 #include <numeric>
 
+#include "core/base/errors.h"
 #include "test/support/catch.h"
 
+using Catch::Contains;
 using wam::Cores;
 using wam::cores_of_rank;
 using wam::Launcher;
@@ -60,7 +62,7 @@ TEST_CASE("placement: equal parts where the GPUs are not spread equally") {
 
 TEST_CASE("placement: a mask that is too narrow names the launcher's flag") {
   const auto advice = [](Launcher launcher, std::size_t allowed, int wanted) {
-    return wam::narrow_mask_advice(launcher, wam::share_of_cores(allowed, 64, 2), wanted)
+    return wam::narrow_mask_advice(launcher, wam::share_of_cores(allowed, 64, 2, {}), wanted)
         .value_or("");
   };
   CHECK_THAT(advice(Launcher::kOpenMpi, 1, 63),
@@ -75,4 +77,34 @@ TEST_CASE("placement: a mask that is too narrow names the launcher's flag") {
   CHECK(advice(Launcher::kOpenMpi, 32, 63).empty());
   CHECK(advice(Launcher::kOpenMpi, 64, 63).empty());
   CHECK(advice(Launcher::kNone, 1, 63).empty());
+}
+
+TEST_CASE("placement: a rank's GPU among those that it sees") {
+  CHECK(wam::gpu_of_rank(8, 5, 8) == 5);
+  CHECK(wam::gpu_of_rank(8, 1, 2) == 1);
+  CHECK(wam::gpu_of_rank(1, 0, 1) == 0);
+  CHECK(wam::gpu_of_rank(1, 5, 8) == 0);  // srun --gpus-per-task=1
+  CHECK_THROWS_AS(wam::gpu_of_rank(4, 4, 8), wam::DeviceError);
+  CHECK_THROWS_WITH(wam::gpu_of_rank(4, 5, 8),
+                    Contains("sees 4 GPUs, and is number 5 of 8 on its host") && Contains("Fix: "));
+}
+
+TEST_CASE("placement: two ranks of a host that have one GPU are named") {
+  CHECK_FALSE(wam::shared_gpu({"0000:1b:00.0 of a", "0000:1c:00.0 of a", "0000:1b:00.0 of b"}));
+  CHECK_THAT(
+      wam::shared_gpu({"0000:1b:00.0 of a", "0000:1c:00.0 of a", "0000:1c:00.0 of a"}).value_or(""),
+      Contains("ranks 1 and 2 have the same one, 0000:1c:00.0 of a. Fix: "));
+}
+
+TEST_CASE("placement: groups of shards that a launcher scattered over hosts are named") {
+  const auto advice = wam::scattered_groups_advice({"a", "b", "a", "b"}, 2);
+  CHECK_THAT(advice.value_or(""), Contains("ranks 0 and 1 are of one group of shards and on two "
+                                           "hosts, a and b") &&
+                                      Contains("Fix: ") && Contains("--map-by slot"));
+  CHECK_THAT(wam::scattered_groups_advice({"a", "a", "b", "c", "c", "b"}, 2).value_or(""),
+             Contains("ranks 2 and 3 "));
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "a", "b", "b"}, 2));
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "b", "a", "b"}, 4));            // one group
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "b", "a", "b"}, 1));            // replicas
+  CHECK_FALSE(wam::scattered_groups_advice({"a", "a", "a", "b", "b", "b"}, 2));  // cannot do better
 }

@@ -1,5 +1,6 @@
 #include "parallel/strategies/sharded_units.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 
 #include "test/support/catch.h"
@@ -21,14 +22,15 @@ constexpr int kBlocks = 3;
 
 enum class Axes { kShards, kReplicas };
 
-// Two ranks along one axis, each with masters of whole_weights; `work` returns whether all is
+// So many ranks along one axis, each with masters of whole_weights; `work` returns whether all is
 // right.
 template <class Work>
-Lines on_two_ranks(Axes which, ShardedUnits::Options options, const Work& work) {
-  ThreadAxis axis(2);
-  std::vector<Lines> calls(2);
-  std::vector<char> right(2);
-  run_ranks(2, [&](int number) {
+Lines on_ranks(int count, Axes which, ShardedUnits::Options options, const Work& work) {
+  ThreadAxis axis(count);
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<Lines> calls(size);
+  std::vector<char> right(size);
+  run_ranks(count, [&](int number) {
     const auto at = static_cast<std::size_t>(number);
     ShardedUnits::Options own = options;
     own.axes.world = axis.connect(number, calls[at]);
@@ -41,9 +43,14 @@ Lines on_two_ranks(Axes which, ShardedUnits::Options options, const Work& work) 
     }
     right[at] = work(sharding) ? 1 : 0;
   });
-  CHECK(right == std::vector<char>{1, 1});
-  CHECK(calls[0] == calls[1]);
+  CHECK(right == std::vector<char>(size, 1));
+  CHECK(calls == std::vector<Lines>(size, calls[0]));
   return calls[0];
+}
+
+template <class Work>
+Lines on_two_ranks(Axes which, const ShardedUnits::Options& options, const Work& work) {
+  return on_ranks(2, which, options, work);
 }
 
 bool holds_whole_weights(const Unit& unit, std::size_t unit_idx, at::Tensor compute) {
@@ -151,4 +158,39 @@ TEST_CASE("ShardedUnits: micro-steps that reduce are another kind than those tha
     sharding.begin_micro_step(true);
     return first == sharding.micro_step_kind();
   });
+}
+
+TEST_CASE("ShardedUnits: a rank that owns no element of a unit gathers and reduces all the same") {
+  constexpr int kRanks = 7;  // of blocks.0, which has five pieces
+  for (const ReduceTime reduce : {ReduceTime::kLast, ReduceTime::kEach}) {
+    const auto step = [](ShardedUnits& sharding) {
+      bool right = true;
+      sharding.publish_weights();
+      sharding.begin_step();
+      sharding.begin_micro_step(true);
+      sharding.begin_pass();
+      for (std::size_t i = 1; i <= kBlocks; ++i) {
+        Unit& unit = sharding.acquire(i, Pass::kForward);
+        right = right && holds_whole_weights(unit, i, unit.compute());
+        sharding.release(i, Pass::kForward);
+      }
+      for (std::size_t i = kBlocks; i >= 1; --i) {
+        Unit& unit = sharding.acquire(i, Pass::kBackward);
+        const std::int64_t numel = unit.spec().trainable_numel;
+        unit.gradient().narrow(0, 0, numel).add_(whole_weights(unit.spec(), i, 1));
+        sharding.gradient_complete(i);
+        sharding.release(i, Pass::kBackward);
+      }
+      sharding.end_pass();
+      for (std::size_t i = 1; i <= kBlocks; ++i) {
+        Unit& unit = sharding.units()[i];
+        const at::Tensor part =
+            whole_weights(unit.spec(), i, 1).narrow(0, unit.shard().begin, unit.shard().numel());
+        right = right && at::equal(sharding.shard_gradient(i), part * kRanks);
+      }
+      const bool is_empty = sharding.units()[1].shard().numel() == 0;
+      return right && is_empty == (sharding.units()[1].placement().shard_idx >= 5);
+    };
+    on_ranks(kRanks, Axes::kShards, {.shards_weights = true, .reduce = reduce}, step);
+  }
 }
