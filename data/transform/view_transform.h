@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/instruction_set.h"
+#include "core/ops/picture/picture_job.h"
 #include "core/random/counter.h"
 #include "data/embodiment/embodiment.h"
 #include "data/transform/resize.h"
@@ -22,8 +24,6 @@ struct ViewGeometry {
   [[nodiscard]] std::int64_t crop_width() const;
 };
 
-enum class JitterOp { kBrightness, kContrast, kSaturation, kHue };
-
 // The random part of the transform, one for all frames and views of a sample.
 struct ViewDraws {
   std::int64_t crop_top = 0;
@@ -41,16 +41,18 @@ ViewDraws draw_view(const ViewGeometry& geometry,
 // Evaluation: the centre crop (half-way offsets to even), no jitter.
 ViewDraws centre_view(const ViewGeometry& geometry);
 
-// Crop, antialiased bilinear resize, colour jitter, truncation to uint8, picture by picture.
+// Crop, antialiased bilinear resize, colour jitter, truncation to uint8, picture by picture. The
+// filter's weights are computed once: the crop's size is the same for all samples.
 //
 // Source: DreamZero @ ab790c1, video transforms (torchvision v2 RandomCrop, Resize with antialias,
-//         ColorJitter on float pictures); float32 throughout, as there.
+//         ColorJitter on float pictures); core/ops/picture/picture.h says what is computed.
 // Threads: `apply` may run in several threads, with a Scratch each.
 class ViewTransform {
  public:
   using Scratch = std::vector<float>;
 
-  explicit ViewTransform(const ViewGeometry& geometry);
+  // Bytes are the same on every `set`.
+  explicit ViewTransform(const ViewGeometry& geometry, InstructionSet set = best_instruction_set());
 
   // A picture goes to `rgb`, whose rows are `row_bytes` apart; each pixel is repeated.
   struct Target {
@@ -68,13 +70,10 @@ class ViewTransform {
   [[nodiscard]] const ViewGeometry& geometry() const noexcept { return geometry_; }
 
  private:
-  struct Planes;
-  void shrink_columns(const std::uint8_t* rgb, const ViewDraws& draws, Planes& planes) const;
-  void finish_rows(const ViewDraws& draws, const Target& target, Planes& planes) const;
-
   ViewGeometry geometry_;
   ResizeAxis rows_;
   ResizeAxis cols_;
+  InstructionSet set_;
 };
 
 }  // namespace wam
