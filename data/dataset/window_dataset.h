@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/ops/picture/clip.h"
 #include "core/train/dataset.h"
 #include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
 #include "data/lerobot/reader.h"
 #include "data/normalise/statistics.h"
-#include "data/transform/view_transform.h"
 #include "data/window/window.h"
 
 namespace wam {
@@ -36,6 +36,8 @@ struct WindowDatasetOptions {
   // The reference's anchors and last window, its starts (every frame, redrawn up to 8 times when it
   // has no window) and its instruction (the first).
   bool bug_compatible = false;
+  // Samples hold their pictures as recorded (Sample::raw): someone else transforms them.
+  bool raw_pictures = false;
   std::uint64_t seed = 0;
   std::int64_t scan_threads = 1;
 };
@@ -44,7 +46,7 @@ struct WindowDatasetOptions {
 struct SampleDraws {
   std::int64_t episode_idx = 0;  // of the member's reader
   std::int64_t start = 0;
-  ViewDraws view;
+  ClipDraws clip;
   std::size_t language_key = 0;
 };
 
@@ -72,7 +74,7 @@ std::vector<WindowCount> count_windows(const WindowDatasetOptions& options);
 //
 // Windows are numbered member after member, episode after episode, start after start; with
 // bug_compatible every frame counts as a start. Draws of a sample, all keyed by its ordinal:
-// kAugmentation as in draw_view, kInstruction below(0) among the eligible texts, kAnchor
+// kAugmentation as in draw_clip, kInstruction below(0) among the eligible texts, kAnchor
 // below(0..6) for the reference's redraws. Threads: all const members, from any thread.
 class WindowDataset : public Dataset {
  public:
@@ -123,9 +125,9 @@ class WindowDataset : public Dataset {
   [[nodiscard]] Located locate(std::uint64_t window_idx) const;
   [[nodiscard]] Located locate_in(std::size_t member, std::uint64_t member_window) const;
   void redraw(Located& at, std::uint64_t ordinal) const;
-  [[nodiscard]] at::Tensor pictures(std::size_t member,
-                                    const SampleDraws& draws,
-                                    const Window& window) const;
+  [[nodiscard]] RawClip raw_clip(std::size_t member,
+                                 const SampleDraws& draws,
+                                 const Window& window) const;
   void fill_vectors(std::size_t member,
                     const SampleDraws& draws,
                     const Window& window,

@@ -44,18 +44,45 @@ BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory) : memory_(me
 
 void BatchAssembler::allocate(const Sample& sample) {
   const std::lock_guard lock(mutex_);
-  if (batch_.image_BTHWC.defined()) return;
+  if (batch_.state_BNS.defined()) return;
   const std::size_t size = batch_.ordinal.size();
   batch_.state_BNS = stacked(sample.state_NS, size, memory_);
   batch_.action_BPA = stacked(sample.action_PA, size, memory_);
   batch_.action_mask_BPA = stacked(sample.action_mask_PA, size, memory_);
   batch_.has_real_action_B = allocated({static_cast<std::int64_t>(size)}, at::kBool, memory_);
-  batch_.image_BTHWC = stacked(sample.image_THWC, size, memory_);
+  if (sample.raw) {
+    batch_.raw.emplace();
+    batch_.raw->frames = sample.raw->frames();
+    batch_.raw->clips.resize(size);
+    batch_.raw->bytes_BN =
+        allocated({static_cast<std::int64_t>(size), sample.raw->room}, at::kByte, memory_);
+  } else {
+    batch_.image_BTHWC = stacked(sample.image_THWC, size, memory_);
+  }
+}
+
+// The views of a clip one after the other.
+void BatchAssembler::put_raw(std::size_t position, const RawClip& clip) {
+  RawClips& raw = *batch_.raw;
+  invariant(clip.frames() == raw.frames && clip.bytes() <= raw.bytes_BN.size(1),
+            "clips of equally many frames, none longer than announced");
+  auto* out = raw.bytes_BN.mutable_data_ptr<std::uint8_t>() +
+              static_cast<std::int64_t>(position) * raw.bytes_BN.size(1);
+  for (const auto& view : clip.view_THWC) {
+    std::memcpy(out, view.const_data_ptr(), view.nbytes());
+    out += view.nbytes();
+  }
+  raw.clips[position] = {clip.plan, clip.draws};
 }
 
 void BatchAssembler::put(std::size_t position, const Sample& sample) {
   allocate(sample);
-  copy_to(batch_.image_BTHWC, position, sample.image_THWC);
+  invariant(sample.raw.has_value() == batch_.raw.has_value(), "samples of one kind in a batch");
+  if (sample.raw) {
+    put_raw(position, *sample.raw);
+  } else {
+    copy_to(batch_.image_BTHWC, position, sample.image_THWC);
+  }
   copy_to(batch_.state_BNS, position, sample.state_NS);
   copy_to(batch_.action_BPA, position, sample.action_PA);
   copy_to(batch_.action_mask_BPA, position, sample.action_mask_PA);

@@ -28,6 +28,7 @@ class BatchAssembler {
 
  private:
   void allocate(const Sample& sample);
+  void put_raw(std::size_t position, const RawClip& clip);
 
   HostMemory memory_;
   std::mutex mutex_;  // for allocate

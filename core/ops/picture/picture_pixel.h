@@ -9,7 +9,7 @@
 #include "core/ops/picture/picture_job.h"
 
 #ifdef __CUDACC__
-#define WAM_PIXEL_FUNCTION __host__ __device__ __forceinline__
+#define WAM_PIXEL_FUNCTION __device__ __forceinline__
 #else
 // A call would pass its vectors through memory.
 #define WAM_PIXEL_FUNCTION [[gnu::always_inline]] inline

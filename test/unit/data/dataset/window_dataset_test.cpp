@@ -267,6 +267,8 @@ TEST_CASE("the fingerprint names what changed, neither the place nor the seed do
   options = arm_options(a.member);
   options.seed = 9;
   CHECK(changed(options).empty());
+  options.raw_pictures = true;  // who transforms them does not change them
+  CHECK(changed(options).empty());
 }
 
 TEST_CASE("real samples come out of the loader in the same bytes with any number of workers") {
@@ -294,4 +296,27 @@ TEST_CASE("real samples come out of the loader in the same bytes with any number
   const auto expected = bytes_of(0, 8);
   CHECK(bytes_of(1, 3) == expected);
   CHECK(bytes_of(8, 1) == expected);
+}
+
+TEST_CASE("batches of raw pictures become the images that the loader's threads would have made") {
+  const OneSet set;
+  auto options = arm_options(set.member);
+  const auto cooked = std::move(open_window_datasets(options).training);
+  options.raw_pictures = true;
+  const auto raw = std::move(open_window_datasets(options).training);
+  const wam::SampleOrder order(raw->member_sizes(), raw->member_weights(), 7);
+  const NoText text;
+  wam::LoaderOptions loading;
+  loading.plan = {4, 2, 0, 1, 0, false};
+  loading.workers = 2;
+  wam::Loader cooked_batches(*cooked, order, text, loading);
+  wam::Loader raw_batches(*raw, order, text, loading);
+  for (int i = 0; i < 2; ++i) {
+    const wam::Batch expected = cooked_batches.next();
+    const wam::Batch found = raw_batches.next();
+    REQUIRE(found.raw.has_value());
+    CHECK_FALSE(found.image_BTHWC.defined());
+    CHECK(same_bytes(wam::images_of(*found.raw, c10::kCPU), expected.image_BTHWC));
+    CHECK(same_bytes(found.action_BPA, expected.action_BPA));
+  }
 }

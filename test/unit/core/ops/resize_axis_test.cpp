@@ -1,4 +1,4 @@
-#include "data/transform/resize.h"
+#include "core/ops/picture/resize_axis.h"
 
 #include <cstdint>
 #include <vector>
