@@ -183,21 +183,31 @@ Sample WindowDataset::load(std::uint64_t window_idx,
   return sample;
 }
 
-Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+Window WindowDataset::window_of(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
   const auto& scan = member.episodes[static_cast<std::size_t>(draws.episode_idx)];
-  const auto window = window_at(labels_of(scan), draws.start, member.rule);
+  auto window = window_at(labels_of(scan), draws.start, member.rule);
   invariant(window.has_value(), "a sample of a start without a window");
+  return *std::move(window);
+}
+
+RawClip WindowDataset::recorded(std::size_t member, const SampleDraws& draws) const {
+  return pictures(member, draws, window_of(member, draws));
+}
+
+Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+  const auto& member = common_->members[member_idx];
+  const Window window = window_of(member_idx, draws);
   Sample sample;
   sample.id = {static_cast<std::int32_t>(member_idx),
                member.reader().episode_number(draws.episode_idx), draws.start};
-  RawClip raw = raw_clip(member_idx, draws, *window);
+  RawClip raw = pictures(member_idx, draws, window);
   if (common_->options.raw_pictures) {
     sample.raw = std::move(raw);
   } else {
     sample.image_THWC = image_of(raw);
   }
-  fill_vectors(member_idx, draws, *window, sample);
+  fill_vectors(member_idx, draws, window, sample);
   const auto texts =
       texts_at(member.reader(), member.source.binding, draws.episode_idx, draws.start);
   const std::string& text = texts[draws.language_key];
@@ -208,7 +218,7 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
 }
 
 // The pictures of every view of a window, as recorded.
-RawClip WindowDataset::raw_clip(std::size_t member_idx,
+RawClip WindowDataset::pictures(std::size_t member_idx,
                                 const SampleDraws& draws,
                                 const Window& window) const {
   const auto& member = common_->members[member_idx];

@@ -116,6 +116,8 @@ class WindowDataset : public Dataset {
                                  std::uint64_t ordinal,
                                  Transforms transforms) const;
   [[nodiscard]] Sample make(std::size_t member, const SampleDraws& draws) const;
+  // The pictures of the sample that `make` would make, as recorded.
+  [[nodiscard]] RawClip recorded(std::size_t member, const SampleDraws& draws) const;
 
  private:
   struct Located;  // a window's place
@@ -125,7 +127,8 @@ class WindowDataset : public Dataset {
   [[nodiscard]] Located locate(std::uint64_t window_idx) const;
   [[nodiscard]] Located locate_in(std::size_t member, std::uint64_t member_window) const;
   void redraw(Located& at, std::uint64_t ordinal) const;
-  [[nodiscard]] RawClip raw_clip(std::size_t member,
+  [[nodiscard]] Window window_of(std::size_t member, const SampleDraws& draws) const;
+  [[nodiscard]] RawClip pictures(std::size_t member,
                                  const SampleDraws& draws,
                                  const Window& window) const;
   void fill_vectors(std::size_t member,
