@@ -49,6 +49,7 @@ struct DataSection {
   TransformOn transform_on = TransformOn::kCpu;
   std::filesystem::path text_cache;
   std::string statistics = "auto";
+  double range_floor = 0;
   bool bug_compatible = false;
   bool repeat_batch = false;
 
@@ -79,6 +80,13 @@ struct DataSection {
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
       "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "
       "that. Or the path of a metadata.json.");
+    v("range_floor", range_floor,
+      "Least range of a dimension of states and actions, in its own unit: narrower bounds are "
+      "widened "
+      "to it, in the metadata.json of the run too, so that inference undoes the same. For "
+      "dimensions "
+      "that hardly move, whose noise would fill [-1, 1]. 0: none.",
+      at_least(0));
     v("bug_compatible", bug_compatible,
       "true: anchors, valid starts, last window and choice of instruction exactly as the reference "
       "implementation has them, with its faults.");
