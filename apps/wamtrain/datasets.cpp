@@ -84,7 +84,6 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.state_width = recipe.model.config.state_width;
   options.action_width = recipe.model.config.action_width;
   options.bug_compatible = recipe.options.data.bug_compatible;
-  options.raw_pictures = recipe.options.data.transform_on == TransformOn::kGpu;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
   return options;

@@ -201,12 +201,7 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
   Sample sample;
   sample.id = {static_cast<std::int32_t>(member_idx),
                member.reader().episode_number(draws.episode_idx), draws.start};
-  RawClip raw = pictures(member_idx, draws, window);
-  if (common_->options.raw_pictures) {
-    sample.raw = std::move(raw);
-  } else {
-    sample.image_THWC = image_of(raw);
-  }
+  sample.clip = pictures(member_idx, draws, window);
   fill_vectors(member_idx, draws, window, sample);
   const auto texts =
       texts_at(member.reader(), member.source.binding, draws.episode_idx, draws.start);

@@ -36,8 +36,6 @@ struct WindowDatasetOptions {
   // The reference's anchors and last window, its starts (every frame, redrawn up to 8 times when it
   // has no window) and its instruction (the first).
   bool bug_compatible = false;
-  // Samples hold their pictures as recorded (Sample::raw): someone else transforms them.
-  bool raw_pictures = false;
   std::uint64_t seed = 0;
   std::int64_t scan_threads = 1;
 };

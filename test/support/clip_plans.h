@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "core/ops/picture/clip.h"
+#include "core/ops/picture/raw_clip.h"
 #include "core/random/counter.h"
 
 namespace wam::test {
@@ -68,6 +69,18 @@ inline ClipDraws some_draws(const ClipPlan& plan, std::uint64_t ordinal) {
     draws.add(op, op == JitterOp::kHue ? 0.16F * u - 0.08F : 0.6F + 0.8F * u);
   }
   return draws;
+}
+
+// A clip whose image is `image_THWC`: one view, as it is.
+inline RawClip still_clip(const at::Tensor& image_THWC) {
+  const std::int64_t height = image_THWC.size(1);
+  const std::int64_t width = image_THWC.size(2);
+  RawClip clip;
+  clip.view_THWC = {image_THWC.contiguous()};
+  clip.plan =
+      std::make_shared<const ClipPlan>(one_view({height, width, height, width, height, width}));
+  clip.room = clip.bytes();
+  return clip;
 }
 
 }  // namespace wam::test

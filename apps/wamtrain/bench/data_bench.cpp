@@ -47,8 +47,8 @@ class PicturesAlone : public Dataset {
     Sample sample;
     sample.id = identify(window_idx);
     sample.ordinal = ordinal;
-    sample.raw = data_.recorded(static_cast<std::size_t>(sample.id.dataset),
-                                data_.draw(window_idx, ordinal, transforms));
+    sample.clip = data_.recorded(static_cast<std::size_t>(sample.id.dataset),
+                                 data_.draw(window_idx, ordinal, transforms));
     sample.state_NS = sample.action_PA = at::zeros({1, 1}, at::kFloat);
     sample.action_mask_PA = at::zeros({1, 1}, at::kBool);
     return sample;

@@ -43,7 +43,17 @@ std::int64_t RawClip::bytes() const {
 }
 
 at::Tensor image_of(const RawClip& clip) {
+  at::Tensor image_THWC =
+      at::empty({clip.frames(), clip.plan->height, clip.plan->width, 3}, at::kByte);
+  image_into(clip, image_THWC);
+  return image_THWC;
+}
+
+void image_into(const RawClip& clip, const at::Tensor& image_THWC) {
   const ClipPlan& plan = *clip.plan;
+  invariant(image_THWC.is_contiguous() &&
+                image_THWC.sizes() == at::IntArrayRef({clip.frames(), plan.height, plan.width, 3}),
+            "room for the image of a clip");
   std::vector<const std::uint8_t*> views;
   for (const auto& view : clip.view_THWC) {
     invariant(view.is_contiguous() && view.size(0) == clip.frames() &&
@@ -51,10 +61,8 @@ at::Tensor image_of(const RawClip& clip) {
               "views of the plan's size");
     views.push_back(view.const_data_ptr<std::uint8_t>());
   }
-  at::Tensor image_THWC = at::empty({clip.frames(), plan.height, plan.width, 3}, at::kByte);
   transform_clip(plan, clip.draws, views, clip.frames(),
                  image_THWC.mutable_data_ptr<std::uint8_t>());
-  return image_THWC;
 }
 
 at::Tensor images_of(const RawClips& clips, c10::Device device) {

@@ -37,6 +37,8 @@ struct RawClips {
 
 // (T, H, W, 3) uint8 on the CPU.
 at::Tensor image_of(const RawClip& clip);
+// The same into contiguous memory of this shape.
+void image_into(const RawClip& clip, const at::Tensor& image_THWC);
 
 // (B, T, H, W, 3) uint8 on `device`: by a kernel on a GPU, which gives the CPU's bytes.
 // Stream: ordered on the current one; does not wait when `bytes_BN` is pinned.

@@ -107,7 +107,7 @@ void check_sample(const GoldenSet& set,
   const wam::Sample ours = dataset.make(0, recorded(set, sample));
 
   CHECK(ours.id.frame == sample.at("used_frame").get<std::int64_t>());
-  check_pictures(set, sample, ours.image_THWC);
+  check_pictures(set, sample, wam::image_of(ours.clip));
   check_vector(set, id + "/state", ours.state_NS);
   check_vector(set, id + "/action", ours.action_PA);
   const auto mask = set.stored<std::uint8_t>(id + "/action_mask");
