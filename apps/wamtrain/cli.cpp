@@ -123,6 +123,10 @@ void add_bench(CLI::App& app, Action& action, const std::string& typed) {
       "--encoder",
       [&o](const auto& word) { o.encoder = option_word<BenchEncoder>("--encoder", word); },
       join(all_names<BenchEncoder>()) + " (default all)");
+  command.add_option(
+      "--torchvision", o.torchvision,
+      "Also time torchvision on the same pictures: scripts/time_torchvision.py, run by "
+      "the Python of WAM_PYTHON, else python3");
   add_bench_figures(command, o);
   command
       .add_option_function<std::string>(

@@ -8,6 +8,7 @@
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "data/normalise/compute.h"
+#include "data/normalise/settle.h"
 
 namespace wam {
 namespace {
@@ -96,7 +97,10 @@ OpenedData open_data(const ResolvedRecipe& recipe,
   for (auto& member : options.members) {
     const std::string& tag = member.embodiment.tag;
     if (!out.statistics.contains(tag)) {
-      out.statistics[tag] = statistics_for(tag, recipe, saved, options.members, log);
+      auto settled = settle(statistics_for(tag, recipe, saved, options.members, log),
+                            member.embodiment, recipe.options.data.range_floor);
+      for (const auto& remark : settled.remarks) log.warn("statistics of " + tag + ": " + remark);
+      out.statistics[tag] = std::move(settled.statistics);
     }
     member.statistics = out.statistics.at(tag);
   }

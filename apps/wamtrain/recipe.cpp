@@ -32,6 +32,10 @@ void check_device(const Recipe& recipe, const WamConfig& model, Problems& proble
                    "on, but run.device is cpu, which has no CUDA graphs. Fix: leave it "
                    "at auto.");
     }
+    if (recipe.data.transform_on == TransformOn::kGpu) {
+      problems.add("data.transform_on",
+                   "gpu, but run.device is cpu. Fix: write cpu, or set run.device to cuda.");
+    }
     return;
   }
   if (recipe.precision.compute == ComputeType::kFp64) {

@@ -26,7 +26,11 @@ c10::Device resolve_device(const ResolvedRecipe& recipe, const LaunchEnv& env) {
     case DeviceChoice::kCuda:
       return gpu_of(env);
     case DeviceChoice::kAuto:
-      return gpu_available() ? gpu_of(env) : c10::Device(c10::kCPU);
+      if (gpu_available()) return gpu_of(env);
+      require<ConfigError>(recipe.options.data.transform_on == TransformOn::kCpu,
+                           "data.transform_on: gpu, but no GPU answers and run.device: auto puts "
+                           "the run on the CPU. Fix: set data.transform_on to cpu.");
+      return c10::kCPU;
   }
   throw InvariantError("an unknown run.device");
 }

@@ -9,7 +9,8 @@
 namespace wam {
 
 // The recipe's words as LibTorch and the model take them. Asking for a GPU initialises CUDA; the
-// ranks of a host take one each. Errors: DeviceError where there is none for this rank.
+// ranks of a host take one each. Errors: DeviceError where there is none for this rank; ConfigError
+// where the recipe transforms pictures on a GPU and the run would be on the CPU.
 c10::Device resolve_device(const ResolvedRecipe& recipe, const LaunchEnv& env);
 c10::ScalarType compute_type(const ResolvedRecipe& recipe);
 // Of master weights, moments and gradients.

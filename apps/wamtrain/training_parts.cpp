@@ -95,6 +95,9 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
   options.workers = recipe.data.workers;
   options.prefetch = recipe.options.data.prefetch;
   options.memory = device.is_cuda() ? HostMemory::kPinned : HostMemory::kPageable;
+  options.pictures = recipe.options.data.transform_on == TransformOn::kGpu
+                         ? BatchPictures::kRaw
+                         : BatchPictures::kTransformed;
   return options;
 }
 

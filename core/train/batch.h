@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+
+#include "core/ops/picture/raw_clip.h"
 
 namespace wam {
 
@@ -20,11 +23,11 @@ struct SampleId {
   bool operator==(const SampleId&) const = default;
 };
 
-// One window of an episode after all transforms, on the CPU.
+// One window of an episode, on the CPU: vectors after all transforms, pictures before them.
 struct Sample {
   SampleId id;
   std::uint64_t ordinal = 0;  // samples since the run began: the key of every draw (D7)
-  at::Tensor image_THWC;      // uint8, the mosaic of all views
+  RawClip clip;
   at::Tensor state_NS;        // float32, normalised, zero-padded
   at::Tensor action_PA;       // float32, normalised to [-1, 1], zero-padded
   at::Tensor action_mask_PA;  // bool, true for real values
@@ -36,7 +39,8 @@ struct Sample {
 struct Batch {
   std::vector<SampleId> id;
   std::vector<std::uint64_t> ordinal;
-  at::Tensor image_BTHWC;
+  at::Tensor image_BTHWC;       // uint8, the mosaics of all views; undefined where there is `raw`
+  std::optional<RawClips> raw;  // where pictures are transformed later
   at::Tensor state_BNS;
   at::Tensor action_BPA;
   at::Tensor action_mask_BPA;

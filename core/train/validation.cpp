@@ -116,7 +116,7 @@ Validator::Validator(const Dataset& held_back,
   for (const std::int64_t position : kept_) {
     if (options.rank != 0) break;
     kept_samples_.push_back(loaded(position));
-    kept_samples_.back().image_THWC = at::Tensor();
+    kept_samples_.back().clip = {};
   }
   batches_ = batches_of(own, collate);
   if (!options.shuffled) return;
@@ -125,7 +125,7 @@ Validator::Validator(const Dataset& held_back,
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto position = options.rank + static_cast<std::int64_t>(i) * options.world;
     const Sample other = loaded((position + windows_ / 2) % windows_);
-    exchanged[i].image_THWC = other.image_THWC;
+    exchanged[i].clip = other.clip;
     exchanged[i].prompt = other.prompt;
   }
   shuffled_ = batches_of(exchanged, collate);

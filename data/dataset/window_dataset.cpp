@@ -164,9 +164,9 @@ SampleDraws WindowDataset::draw(std::uint64_t window_idx,
   const bool training = transforms == Transforms::kTraining;
   SampleDraws draws{at.episode_idx, at.start, {}, 0};
   const std::uint64_t seed = common_->options.seed;
-  draws.view = training ? draw_view(member.geometry, member.source.embodiment.jitter,
+  draws.clip = training ? draw_clip(member.geometry, member.source.embodiment.jitter,
                                     CounterStream(seed, Purpose::kAugmentation, ordinal))
-                        : centre_view(member.geometry);
+                        : centre_clip(member.geometry);
   const auto texts = texts_at(member.reader(), member.source.binding, at.episode_idx, at.start);
   const auto eligible = eligible_texts(texts, member.instructions);
   invariant(!eligible.empty(), "a start without an instruction");
@@ -183,16 +183,26 @@ Sample WindowDataset::load(std::uint64_t window_idx,
   return sample;
 }
 
-Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+Window WindowDataset::window_of(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
   const auto& scan = member.episodes[static_cast<std::size_t>(draws.episode_idx)];
-  const auto window = window_at(labels_of(scan), draws.start, member.rule);
+  auto window = window_at(labels_of(scan), draws.start, member.rule);
   invariant(window.has_value(), "a sample of a start without a window");
+  return *std::move(window);
+}
+
+RawClip WindowDataset::recorded(std::size_t member, const SampleDraws& draws) const {
+  return pictures(member, draws, window_of(member, draws));
+}
+
+Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+  const auto& member = common_->members[member_idx];
+  const Window window = window_of(member_idx, draws);
   Sample sample;
   sample.id = {static_cast<std::int32_t>(member_idx),
                member.reader().episode_number(draws.episode_idx), draws.start};
-  sample.image_THWC = pictures(member_idx, draws, *window);
-  fill_vectors(member_idx, draws, *window, sample);
+  sample.clip = pictures(member_idx, draws, window);
+  fill_vectors(member_idx, draws, window, sample);
   const auto texts =
       texts_at(member.reader(), member.source.binding, draws.episode_idx, draws.start);
   const std::string& text = texts[draws.language_key];
@@ -202,27 +212,26 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
   return sample;
 }
 
-at::Tensor WindowDataset::pictures(std::size_t member_idx,
-                                   const SampleDraws& draws,
-                                   const Window& window) const {
+// The pictures of every view of a window, as recorded.
+RawClip WindowDataset::pictures(std::size_t member_idx,
+                                const SampleDraws& draws,
+                                const Window& window) const {
   const auto& member = common_->members[member_idx];
-  const auto frames = static_cast<std::int64_t>(window.video.size());
-  const std::vector<std::int64_t> shape = {frames, member.mosaic.height(), member.mosaic.width(),
-                                           3};
-  at::Tensor canvas =
-      member.mosaic.covers_all() ? at::empty(shape, at::kByte) : at::zeros(shape, at::kByte);
-  ViewTransform::Scratch scratch;
-  const auto& cameras = member.source.binding.cameras;
-  for (std::size_t v = 0; v < cameras.size(); ++v) {
-    const at::Tensor clip =
-        member.reader().read_frames(draws.episode_idx, cameras[v], window.video);
-    invariant(clip.is_contiguous() && clip.size(1) == member.geometry.in_height &&
-                  clip.size(2) == member.geometry.in_width,
-              "a clip in the size that was announced");
-    member.mosaic.place(static_cast<std::int64_t>(v), clip.const_data_ptr<std::uint8_t>(), frames,
-                        member.transform, draws.view, canvas.data_ptr<std::uint8_t>(), scratch);
+  RawClip raw;
+  raw.plan = member.plan;
+  raw.draws = draws.clip;
+  for (const auto& other : common_->members) {
+    const auto pictures = other.plan->num_views * other.rule.clip_frames();
+    raw.room = std::max(raw.room, pictures * other.plan->picture_bytes());
   }
-  return canvas;
+  for (const auto& camera : member.source.binding.cameras) {
+    raw.view_THWC.push_back(member.reader().read_frames(draws.episode_idx, camera, window.video));
+    const at::Tensor& view = raw.view_THWC.back();
+    invariant(view.is_contiguous() && view.size(1) == member.geometry.in_height &&
+                  view.size(2) == member.geometry.in_width,
+              "a clip in the size that was announced");
+  }
+  return raw;
 }
 
 void WindowDataset::fill_vectors(std::size_t member_idx,
@@ -293,10 +302,10 @@ std::vector<std::int64_t> WindowDataset::episodes(std::size_t member) const {
 }
 
 std::int64_t WindowDataset::canvas_height() const {
-  return common_->members[0].mosaic.height();
+  return common_->members[0].plan->height;
 }
 std::int64_t WindowDataset::canvas_width() const {
-  return common_->members[0].mosaic.width();
+  return common_->members[0].plan->width;
 }
 std::int64_t WindowDataset::clip_frames() const {
   return common_->members[0].rule.clip_frames();

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/ops/picture/clip.h"
 #include "core/train/dataset.h"
 #include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
 #include "data/lerobot/reader.h"
 #include "data/normalise/statistics.h"
-#include "data/transform/view_transform.h"
 #include "data/window/window.h"
 
 namespace wam {
@@ -44,7 +44,7 @@ struct WindowDatasetOptions {
 struct SampleDraws {
   std::int64_t episode_idx = 0;  // of the member's reader
   std::int64_t start = 0;
-  ViewDraws view;
+  ClipDraws clip;
   std::size_t language_key = 0;
 };
 
@@ -72,7 +72,7 @@ std::vector<WindowCount> count_windows(const WindowDatasetOptions& options);
 //
 // Windows are numbered member after member, episode after episode, start after start; with
 // bug_compatible every frame counts as a start. Draws of a sample, all keyed by its ordinal:
-// kAugmentation as in draw_view, kInstruction below(0) among the eligible texts, kAnchor
+// kAugmentation as in draw_clip, kInstruction below(0) among the eligible texts, kAnchor
 // below(0..6) for the reference's redraws. Threads: all const members, from any thread.
 class WindowDataset : public Dataset {
  public:
@@ -114,6 +114,8 @@ class WindowDataset : public Dataset {
                                  std::uint64_t ordinal,
                                  Transforms transforms) const;
   [[nodiscard]] Sample make(std::size_t member, const SampleDraws& draws) const;
+  // The pictures of the sample that `make` would make, as recorded.
+  [[nodiscard]] RawClip recorded(std::size_t member, const SampleDraws& draws) const;
 
  private:
   struct Located;  // a window's place
@@ -123,9 +125,10 @@ class WindowDataset : public Dataset {
   [[nodiscard]] Located locate(std::uint64_t window_idx) const;
   [[nodiscard]] Located locate_in(std::size_t member, std::uint64_t member_window) const;
   void redraw(Located& at, std::uint64_t ordinal) const;
-  [[nodiscard]] at::Tensor pictures(std::size_t member,
-                                    const SampleDraws& draws,
-                                    const Window& window) const;
+  [[nodiscard]] Window window_of(std::size_t member, const SampleDraws& draws) const;
+  [[nodiscard]] RawClip pictures(std::size_t member,
+                                 const SampleDraws& draws,
+                                 const Window& window) const;
   void fill_vectors(std::size_t member,
                     const SampleDraws& draws,
                     const Window& window,

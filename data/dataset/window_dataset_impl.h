@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "data/dataset/scan.h"
 #include "data/dataset/window_dataset.h"
 #include "data/normalise/normaliser.h"
-#include "data/transform/mosaic.h"
+#include "data/transform/clip_plan.h"
 
 // The insides of WindowDataset, shared by the files of data/dataset.
 
@@ -20,8 +21,7 @@ struct WindowDataset::Common {
     WindowRule rule;
     InstructionRule instructions = InstructionRule::kFirst;
     ViewGeometry geometry;
-    ViewTransform transform;
-    Mosaic mosaic;
+    std::shared_ptr<const ClipPlan> plan;
     VectorNormaliser state;
     VectorNormaliser action;
     std::vector<EpisodeScan> episodes;             // by episode_idx

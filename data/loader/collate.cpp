@@ -36,7 +36,8 @@ void copy_to(const at::Tensor& batch, std::size_t position, const at::Tensor& on
 
 }  // namespace
 
-BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory) : memory_(memory) {
+BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory, BatchPictures pictures)
+    : memory_(memory), pictures_(pictures) {
   batch_.id.resize(size);
   batch_.ordinal.resize(size);
   batch_.prompt.resize(size);
@@ -44,18 +45,46 @@ BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory) : memory_(me
 
 void BatchAssembler::allocate(const Sample& sample) {
   const std::lock_guard lock(mutex_);
-  if (batch_.image_BTHWC.defined()) return;
+  if (batch_.state_BNS.defined()) return;
   const std::size_t size = batch_.ordinal.size();
   batch_.state_BNS = stacked(sample.state_NS, size, memory_);
   batch_.action_BPA = stacked(sample.action_PA, size, memory_);
   batch_.action_mask_BPA = stacked(sample.action_mask_PA, size, memory_);
   batch_.has_real_action_B = allocated({static_cast<std::int64_t>(size)}, at::kBool, memory_);
-  batch_.image_BTHWC = stacked(sample.image_THWC, size, memory_);
+  const auto count = static_cast<std::int64_t>(size);
+  const RawClip& clip = sample.clip;
+  if (pictures_ == BatchPictures::kTransformed) {
+    batch_.image_BTHWC = allocated({count, clip.frames(), clip.plan->height, clip.plan->width, 3},
+                                   at::kByte, memory_);
+    return;
+  }
+  batch_.raw.emplace();
+  batch_.raw->frames = clip.frames();
+  batch_.raw->clips.resize(size);
+  batch_.raw->bytes_BN = allocated({count, clip.room}, at::kByte, memory_);
+}
+
+// The views of a clip one after the other.
+void BatchAssembler::put_raw(std::size_t position, const RawClip& clip) {
+  RawClips& raw = *batch_.raw;
+  invariant(clip.frames() == raw.frames && clip.bytes() <= raw.bytes_BN.size(1),
+            "clips of equally many frames, none longer than announced");
+  auto* out = raw.bytes_BN.mutable_data_ptr<std::uint8_t>() +
+              static_cast<std::int64_t>(position) * raw.bytes_BN.size(1);
+  for (const auto& view : clip.view_THWC) {
+    std::memcpy(out, view.const_data_ptr(), view.nbytes());
+    out += view.nbytes();
+  }
+  raw.clips[position] = {clip.plan, clip.draws};
 }
 
 void BatchAssembler::put(std::size_t position, const Sample& sample) {
   allocate(sample);
-  copy_to(batch_.image_BTHWC, position, sample.image_THWC);
+  if (pictures_ == BatchPictures::kRaw) {
+    put_raw(position, sample.clip);
+  } else {
+    image_into(sample.clip, batch_.image_BTHWC[static_cast<std::int64_t>(position)]);
+  }
   copy_to(batch_.state_BNS, position, sample.state_NS);
   copy_to(batch_.action_BPA, position, sample.action_PA);
   copy_to(batch_.action_mask_BPA, position, sample.action_mask_PA);
@@ -80,7 +109,7 @@ Batch BatchAssembler::finish(const TextEmbeddings& text) {
 }
 
 Batch collate(const std::vector<Sample>& samples, const TextEmbeddings& text, HostMemory memory) {
-  BatchAssembler assembler(samples.size(), memory);
+  BatchAssembler assembler(samples.size(), memory, BatchPictures::kTransformed);
   for (std::size_t i = 0; i < samples.size(); ++i) assembler.put(i, samples[i]);
   return assembler.finish(text);
 }

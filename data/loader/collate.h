@@ -13,13 +13,16 @@
 namespace wam {
 
 enum class HostMemory { kPageable, kPinned };
+// kRaw: someone else transforms the pictures (Batch::raw).
+enum class BatchPictures { kTransformed, kRaw };
 
 // Puts samples of one shape side by side while others are still being decoded.
 // Pinned memory exists in GPU builds only (InvariantError elsewhere).
 // Threads: `put` from several threads, with different positions.
 class BatchAssembler {
  public:
-  BatchAssembler(std::size_t size, HostMemory memory);
+  BatchAssembler(std::size_t size, HostMemory memory, BatchPictures pictures);
+  // Transforms the pictures, straight into the batch.
   // Errors: InvariantError when the sample's shape is not that of the others.
   void put(std::size_t position, const Sample& sample);
   // Once every position was put: adds the text. A batch without samples has undefined tensors.
@@ -28,12 +31,15 @@ class BatchAssembler {
 
  private:
   void allocate(const Sample& sample);
+  void put_raw(std::size_t position, const RawClip& clip);
 
   HostMemory memory_;
+  BatchPictures pictures_;
   std::mutex mutex_;  // for allocate
   Batch batch_;
 };
 
+// With transformed pictures.
 Batch collate(const std::vector<Sample>& samples,
               const TextEmbeddings& text,
               HostMemory memory = HostMemory::kPageable);

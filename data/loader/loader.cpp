@@ -66,7 +66,7 @@ void Loader::load(Slot& slot, std::size_t position) const {
 void Loader::refill() {
   while (slots_.size() < num_slots_) {
     slots_.push_back(std::make_unique<Slot>(options_.plan.ordinals(next_step_, next_micro_step_),
-                                            options_.memory));
+                                            options_.memory, options_.pictures));
     if (++next_micro_step_ == micro_steps()) {
       next_micro_step_ = 0;
       ++next_step_;

@@ -23,6 +23,7 @@ struct LoaderOptions {
   std::int64_t prefetch = 4;
   Transforms transforms = Transforms::kTraining;
   HostMemory memory = HostMemory::kPageable;
+  BatchPictures pictures = BatchPictures::kTransformed;  // by the workers
 };
 
 // Micro-batches of the run's stream of samples (order.h), decoded ahead.
@@ -55,8 +56,10 @@ class Loader : public BatchSource {
  private:
   // A micro-batch in the making.
   struct Slot {
-    Slot(std::vector<std::uint64_t> which, HostMemory memory)
-        : ordinals(std::move(which)), errors(ordinals.size()), assembler(ordinals.size(), memory) {}
+    Slot(std::vector<std::uint64_t> which, HostMemory memory, BatchPictures pictures)
+        : ordinals(std::move(which)),
+          errors(ordinals.size()),
+          assembler(ordinals.size(), memory, pictures) {}
     std::vector<std::uint64_t> ordinals;
     std::vector<std::exception_ptr> errors;
     BatchAssembler assembler;

@@ -101,7 +101,7 @@ json shape_of(const KeyStatistics& key, bool action) {
               {"rotation_type", nullptr},
               {"shape", {key.width()}},
               {"continuous", true}};
-  if (action) out["relative"] = key.relative.value_or(false);
+  if (action && key.relative) out["relative"] = *key.relative;
   return out;
 }
 

@@ -32,27 +32,20 @@ float clamp1(float x) {
   return std::clamp(x, -1.0F, 1.0F);
 }
 
-// Statistics of relative actions where the record says relative, and the other way round.
+// A flag of the statistics that contradicts the record; without one they are what it says.
 void check_relative(const Embodiment& embodiment,
                     const Statistics& statistics,
                     const std::string& key,
                     std::vector<std::string>& problems) {
   const bool wanted = embodiment.is_relative(key);
-  const KeyStatistics& action = statistics.action.at(key);
-  const auto state = statistics.state.find(key);
-  const bool absolute =
-      action.relative ? !*action.relative
-                      : state != statistics.state.end() && looks_absolute(action, state->second);
-  if (wanted && absolute) {
-    problems.push_back(fmt::format(
-        "action.{} is trained relative to the state, but its statistics are those of the action "
-        "itself{}",
-        key, action.relative ? "" : " (same range as the state's)"));
-  }
-  if (!wanted && action.relative.value_or(false)) {
-    problems.push_back(fmt::format(
-        "action.{} is trained as it is, but its statistics are relative to the state", key));
-  }
+  if (statistics.action.at(key).relative.value_or(wanted) == wanted) return;
+  problems.push_back(
+      wanted ? fmt::format("action.{} is trained relative to the state, but its statistics are "
+                           "those of the action itself",
+                           key)
+             : fmt::format("action.{} is trained as it is, but its statistics are relative to the "
+                           "state",
+                           key));
 }
 
 std::vector<std::string> missing_keys(const std::vector<std::string>& keys,

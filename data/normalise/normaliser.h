@@ -10,9 +10,10 @@
 namespace wam {
 
 // Brings one key's float32 values into the model's range, dimension by dimension:
-//   q99       2 (x - q01) / (q99 - q01) - 1, clamped to [-1, 1]; x itself, clamped, where q01 ==
-//   q99 min_max   2 (x - min) / (max - min) - 1, clamped; 0 where min == max mean_std  (x - mean) /
-//   std; x itself where std == 0
+//   q99       2 (x - q01) / (q99 - q01) - 1, clamped to [-1, 1]
+//             x itself, clamped, where q01 == q99
+//   min_max   2 (x - min) / (max - min) - 1, clamped; 0 where min == max
+//   mean_std  (x - mean) / std; x itself where std == 0
 // in this order of float32 operations, on statistics rounded to float32, so that results equal the
 // reference's bit for bit.
 //
@@ -42,7 +43,7 @@ class Normaliser {
 class VectorNormaliser {
  public:
   // Errors: DataError naming the keys that the statistics lack (all at once, nearest names), and
-  // relative keys whose statistics are absolute, or the other way round.
+  // relative keys whose statistics say that they are absolute, or the other way round.
   static VectorNormaliser of_state(const Embodiment& embodiment, const Statistics& statistics);
   static VectorNormaliser of_action(const Embodiment& embodiment, const Statistics& statistics);
 

@@ -1,17 +1,29 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/names.h"
 #include "core/recipe/field.h"
 #include "core/recipe/problems.h"
 
 // The recipe's words for what the model is trained on.
 
 namespace wam {
+
+// Who crops, resizes and jitters the pictures.
+enum class TransformOn { kCpu, kGpu };
+template <>
+struct EnumNames<TransformOn> {
+  static constexpr std::array table{std::pair{TransformOn::kCpu, std::string_view("cpu")},
+                                    std::pair{TransformOn::kGpu, std::string_view("gpu")}};
+};
 
 struct DatasetSection {
   std::filesystem::path path;
@@ -34,8 +46,10 @@ struct DataSection {
   double validation = 0;
   std::optional<std::int64_t> workers;
   std::int64_t prefetch = 4;
+  TransformOn transform_on = TransformOn::kCpu;
   std::filesystem::path text_cache;
   std::string statistics = "auto";
+  double range_floor = 0;
   bool bug_compatible = false;
   bool repeat_batch = false;
 
@@ -55,12 +69,24 @@ struct DataSection {
       "there "
       "are workers: each worker always has a sample to decode.",
       at_least(1));
+    v("transform_on", transform_on,
+      "Who crops, resizes and jitters the pictures. cpu: the threads that decode them. gpu: "
+      "kernels, "
+      "before the encoders, on pictures as recorded; to the same bytes. Where CPU cores are "
+      "scarce.");
     v("text_cache", text_cache,
       "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
       "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "
       "that. Or the path of a metadata.json.");
+    v("range_floor", range_floor,
+      "Least range of a dimension of states and actions, in its own unit: narrower bounds are "
+      "widened "
+      "to it, in the metadata.json of the run too, so that inference undoes the same. For "
+      "dimensions "
+      "that hardly move, whose noise would fill [-1, 1]. 0: none.",
+      at_least(0));
     v("bug_compatible", bug_compatible,
       "true: anchors, valid starts, last window and choice of instruction exactly as the reference "
       "implementation has them, with its faults.");

@@ -43,7 +43,8 @@ void WamModel::initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tens
 
 at::Tensor WamModel::video_of(const Batch& batch) const {
   const auto wide = accumulate_type(options_.compute_type);
-  const at::Tensor image = batch.image_BTHWC.to(options_.device, /*non_blocking=*/true);
+  const at::Tensor image = batch.raw ? images_of(*batch.raw, options_.device)
+                                     : batch.image_BTHWC.to(options_.device, /*non_blocking=*/true);
   at::Tensor video = image.permute({0, 4, 1, 2, 3}).to(wide);
   video.div_(255.0).sub_(0.5).div_(0.5);
   return resized(video, options_.config.target_height, options_.config.target_width)

@@ -2,6 +2,7 @@
 
 #include "apps/wamtrain/bench/comm_bench.h"
 #include "apps/wamtrain/bench/context.h"
+#include "apps/wamtrain/bench/data_bench.h"
 #include "apps/wamtrain/bench/encoders_bench.h"
 #include "apps/wamtrain/bench/model_bench.h"
 #include "apps/wamtrain/bench/optimizer_bench.h"

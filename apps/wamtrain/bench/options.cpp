@@ -56,6 +56,7 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   refuse(!o.with_encoders, "--no-encoders", {kStep});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
   refuse(o.encoder != BenchEncoder::kAll, "--encoder", {kEncoders});
+  refuse(!o.torchvision.empty(), "--torchvision", {kData});
   refuse(o.save, "--save", {kModel, kEncoders, kOptimizer, kComm});
   refuse(!o.profile.empty(), "--profile", {kModel, kEncoders, kStep, kOptimizer, kLoop});
 }
@@ -158,7 +159,10 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
       "checkpoint_stall_ms", "alone_ms", "efficiency"};
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
-  static const std::vector<std::string> kData{"samples_s", "ms"};
+  static const std::vector<std::string> kData{"samples_s",          "ms",
+                                              "transform_ms",       "torchvision_ms",
+                                              "transform_ratio",    "decode_samples_s",
+                                              "gpu_transform_ratio"};
   static const std::vector<std::string> kComm{"all_gather_gb_s", "reduce_scatter_gb_s",
                                               "all_reduce_gb_s"};
   switch (what) {

@@ -54,6 +54,7 @@ struct BenchOptions {
   bool against_one = false;           // the part of one rank alone, to compare several with
   bool with_encoders = true;          // in whole steps
   std::filesystem::path save_to;      // saves there once, to see what it costs; empty: does not
+  std::filesystem::path torchvision;  // the script that times it on the same pictures; empty: none
   bool phases = true;                 // profile some steps after the timed ones
   std::filesystem::path profile;      // a Chrome trace of these; empty: none
   std::vector<std::string> ids;       // "NAME" or "NAME=FIGURE"

@@ -168,7 +168,8 @@ const Figure& BenchResult::figure(const std::string& name) const {
   }
   throw ConfigError(
       fmt::format("--id: {} was not measured in this run. Fix: leave out what kept it from it "
-                  "(--no-phases, --encoder, the CPU), or take another figure.",
+                  "(--no-phases, --encoder, the CPU), give what it needs (--torchvision, "
+                  "data.transform_on), or take another figure.",
                   name));
 }
 

@@ -6,16 +6,14 @@
 #include <memory>
 #include <optional>
 
-#include <ATen/ops/zeros.h>
-
 #include "apps/wamtrain/bench/communication.h"
+#include "apps/wamtrain/bench/data_stream.h"
 #include "apps/wamtrain/bench/model_work.h"
 #include "apps/wamtrain/bench/profiler.h"
 #include "apps/wamtrain/bench/step_inputs.h"
 #include "apps/wamtrain/bench/step_lines.h"
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/units.h"
-#include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/training_parts.h"
@@ -32,41 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kWarmUpSteps = 2;    // the first records the graphs
-constexpr std::int64_t kWarmUpBatches = 3;  // of the loader
+constexpr std::int64_t kWarmUpSteps = 2;  // the first records the graphs
 constexpr std::int64_t kProfiledSteps = 5;
-
-// The training split of the recipe's datasets as a stream. Lives where it was made: the loader
-// refers to its neighbours.
-struct DataStream {
-  DataStream(const BenchContext& context, std::unique_ptr<TextEmbeddings> embeddings)
-      : data(open_data(context.recipe, {}, context.log)),
-        text(std::move(embeddings)),
-        order(data.splits.training->member_sizes(),
-              data.splits.training->member_weights(),
-              context.recipe.options.run.seed) {}
-  void open(const BenchContext& context) {
-    loader.emplace(*data.splits.training, order, *text,
-                   loader_options(context.recipe, context.device, 0, {}));
-  }
-
-  OpenedData data;
-  std::unique_ptr<TextEmbeddings> text;
-  SampleOrder order;
-  std::optional<Loader> loader;
-};
-
-// For the loader alone, which needs no real text.
-class EmptyText : public TextEmbeddings {
- public:
-  explicit EmptyText(std::int64_t width) : rows_(at::zeros({kRows, width}, at::kBFloat16)) {}
-  [[nodiscard]] at::Tensor rows(const std::string& /*prompt*/) const override { return rows_; }
-  [[nodiscard]] std::int64_t width() const override { return rows_.size(1); }
-
- private:
-  static constexpr std::int64_t kRows = 24;
-  at::Tensor rows_;
-};
 
 class StepsBench {
  public:
@@ -333,32 +298,6 @@ BenchResult bench_loop(const BenchContext& context) {
   stream.open(context);
   return StepsBench(context, *encoders, context.mesh)
       .run(*stream.loader, "training loop on a dataset: loader, encoders, transformer, optimizer");
-}
-
-BenchResult bench_data(const BenchContext& context) {
-  DataStream stream(context, std::make_unique<EmptyText>(context.recipe.model.config.text_width));
-  stream.open(context);
-  const auto read = [&](std::int64_t steps) {
-    for (std::int64_t i = 0; i < steps * stream.loader->micro_steps(); ++i) stream.loader->next();
-  };
-  context.log.info("warming up");
-  read(kWarmUpBatches);
-  context.log.info(fmt::format("timing {} global batches", context.options.steps));
-  const auto start = Clock::now();
-  read(context.options.steps);
-  const double wall_s = std::chrono::duration<double>(Clock::now() - start).count();
-
-  const Recipe& recipe = context.recipe.options;
-  const auto samples = static_cast<double>(context.options.steps * recipe.train.global_batch);
-  BenchResult out;
-  out.title = "loader: decoding, transforms, batches in host memory";
-  out.settings = {{"workers", std::to_string(context.recipe.data.workers)},
-                  {"prefetch", std::to_string(recipe.data.prefetch)},
-                  {"micro_batch", std::to_string(recipe.train.micro_batch)},
-                  {"global_batch", std::to_string(recipe.train.global_batch)}};
-  out.figures = {{"samples_s", "rate", samples / wall_s, "samples/s", {}},
-                 {"ms", "a sample, of all workers together", 1e3 * wall_s / samples, "ms", {}}};
-  return out;
 }
 
 }  // namespace wam

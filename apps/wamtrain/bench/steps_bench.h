@@ -9,7 +9,5 @@ namespace wam {
 // cache of text embeddings.
 BenchResult bench_step(const BenchContext& context);
 BenchResult bench_loop(const BenchContext& context);
-// The loader alone, from disk to batches in host memory.
-BenchResult bench_data(const BenchContext& context);
 
 }  // namespace wam

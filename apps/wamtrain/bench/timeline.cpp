@@ -40,6 +40,8 @@ constexpr Mark kMarks[] = {
     {"adamw", KernelClass::kOptimizer},
     {"square_sum", KernelClass::kSquareSum},
     {"add_pieces_segment", KernelClass::kSquareSum},
+    {"_luma", KernelClass::kPictures},
+    {"write_pictures", KernelClass::kPictures},
     {"rows_from_tile", KernelClass::kConvolution},
     {"fprop", KernelClass::kConvolution},
     {"dgrad", KernelClass::kConvolution},

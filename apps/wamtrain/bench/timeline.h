@@ -27,6 +27,7 @@ enum class KernelClass {
   kColumnSum,
   kOptimizer,
   kSquareSum,
+  kPictures,
   kElementwise,
   kOther
 };
@@ -46,6 +47,7 @@ struct EnumNames<KernelClass> {
       std::pair{KernelClass::kColumnSum, std::string_view("column sums")},
       std::pair{KernelClass::kOptimizer, std::string_view("optimizer")},
       std::pair{KernelClass::kSquareSum, std::string_view("gradient norm")},
+      std::pair{KernelClass::kPictures, std::string_view("pictures")},
       std::pair{KernelClass::kElementwise, std::string_view("copies, elementwise")},
       std::pair{KernelClass::kOther, std::string_view("other")}};
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/instruction_set.h"
 #include "core/base/worker_pool.h"
 #include "core/ops/adamw/adamw_arguments.h"
 
@@ -8,13 +9,6 @@ namespace wam {
 // adamw_update over host memory: vector code over the cores of the machine. It computes what
 // adamw_kernel.cu does, operation by operation, each rounded once (a fused product and sum too), so
 // that the bits are the kernel's, on every instruction set and for any number of threads.
-
-enum class InstructionSet { kScalar, kAvx2, kAvx512 };
-
-// Whether this build and this processor have it. kScalar: always.
-bool has_instruction_set(InstructionSet set);
-// The widest one there is.
-InstructionSet best_instruction_set();
 
 // Arrays are aligned as their elements. No elements: a no-op.
 // Bytes: those of adamw_update.

@@ -12,6 +12,7 @@
 #include "core/io/atomic_file.h"
 #include "data/embodiment/prompt.h"
 #include "data/tokenizer/clean_text.h"
+#include "data/transform/clip_draws.h"
 #include "test/dataset/samples/golden_set.h"
 #include "test/dataset/samples/picture_difference.h"
 #include "test/support/catch.h"
@@ -47,17 +48,17 @@ wam::SampleDraws recorded(const GoldenSet& set, const nlohmann::json& sample) {
   const wam::ViewGeometry geometry{size.height, size.width, set.embodiment().crop_scale,
                                    view[0].get<std::int64_t>(), view[1].get<std::int64_t>()};
   if (sample.at("mode") == "eval") {
-    draws.view = wam::centre_view(geometry);
+    draws.clip = wam::centre_clip(geometry);
     return draws;
   }
   const auto offsets = calls(sample, "torch.randint");
-  draws.view.crop_top = offsets.at(0).at("value").get<std::int64_t>();
-  draws.view.crop_left = offsets.at(1).at("value").get<std::int64_t>();
-  for (const int op : calls(sample, "torch.randperm").at(0).at("value").get<std::vector<int>>()) {
-    draws.view.order.push_back(static_cast<wam::JitterOp>(op));
-  }
+  draws.clip.top = offsets.at(0).at("value").get<std::int64_t>();
+  draws.clip.left = offsets.at(1).at("value").get<std::int64_t>();
   const auto factors = calls(sample, "torch.uniform_");
-  for (std::size_t i = 0; i < 4; ++i) draws.view.factor[i] = factors.at(i).at("value").get<float>();
+  for (const auto op :
+       calls(sample, "torch.randperm").at(0).at("value").get<std::vector<std::size_t>>()) {
+    draws.clip.add(static_cast<wam::JitterOp>(op), factors.at(op).at("value").get<float>());
+  }
   return draws;
 }
 
@@ -106,7 +107,7 @@ void check_sample(const GoldenSet& set,
   const wam::Sample ours = dataset.make(0, recorded(set, sample));
 
   CHECK(ours.id.frame == sample.at("used_frame").get<std::int64_t>());
-  check_pictures(set, sample, ours.image_THWC);
+  check_pictures(set, sample, wam::image_of(ours.clip));
   check_vector(set, id + "/state", ours.state_NS);
   check_vector(set, id + "/action", ours.action_PA);
   const auto mask = set.stored<std::uint8_t>(id + "/action_mask");

@@ -101,7 +101,7 @@ TEST_CASE("bench: every part of a run is timed, and none leaves a run behind") {
       {{"encoders", "--set", "model.preset=tiny-14b", "--encoder", "vae"}, {"first_frame_ms"}},
       {{"optimizer"}, {"tb_s", "ms", "host_ms"}},
       {{"step", "--assume-world", "2", "--text-rows", "9"}, {"samples_s", "ms", "data_share"}},
-      {{"data"}, {"samples_s", "ms"}},
+      {{"data"}, {"samples_s", "ms", "transform_ms"}},
       {{"loop", "--profile", "trace.json"}, {"samples_s", "ms", "peak_bytes"}}};
 
   for (const Part& part : parts) {

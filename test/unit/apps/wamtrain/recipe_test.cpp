@@ -179,6 +179,17 @@ TEST_CASE("resolve: CUDA graphs on a CPU, and a width that q, k and v cannot sha
              Catch::Contains("width 36 is no multiple of 8"));
 }
 
+TEST_CASE(
+    "resolve: pictures are transformed on the CPU unless a GPU is asked for, which must be one") {
+  const RecipeFile file;
+  CHECK(file.load({"run.device=cpu"}).options.data.transform_on == wam::TransformOn::kCpu);
+  CHECK(file.load({"run.device=cuda", "data.transform_on=gpu"}).options.data.transform_on ==
+        wam::TransformOn::kGpu);
+  CHECK_THAT(file.error({"run.device=cpu", "data.transform_on=gpu"}),
+             Catch::Contains("data.transform_on: gpu, but run.device is cpu. Fix: "));
+  CHECK_THAT(file.error({"data.range_floor=-1"}), Catch::Contains("data.range_floor"));
+}
+
 TEST_CASE("resolve: what is planned is refused in words") {
   const RecipeFile file;
   for (const std::string text : {"precision.compute=fp8", "model.train=lora"}) {

@@ -15,6 +15,7 @@
 #include "core/train/dataset.h"
 #include "core/train/model.h"
 #include "core/train/validation.h"
+#include "test/support/clip_plans.h"
 
 // Held-back windows and a model whose figures can be computed by hand.
 
@@ -42,7 +43,7 @@ class FakeWindows : public wam::Dataset {
     sample.id = identify(window_idx);
     sample.ordinal = ordinal;
     const auto i = static_cast<double>(window_idx / 2);
-    sample.image_THWC = at::full({1, 2, 2, 3}, i, at::kByte);
+    sample.clip = test::still_clip(at::full({1, 2, 2, 3}, i, at::kByte));
     sample.state_NS = at::zeros({1, 4}, at::kFloat);
     sample.action_PA = at::tensor({i / 10, -i / 10, 0.0}, at::kFloat).repeat({2, 1});
     sample.action_mask_PA = at::ones({2, 3}, at::kBool);
@@ -79,7 +80,7 @@ inline Batch collate_windows(const std::vector<Sample>& samples) {
     batch.id.push_back(sample.id);
     batch.ordinal.push_back(sample.ordinal);
     batch.prompt.push_back(sample.prompt);
-    images.push_back(sample.image_THWC);
+    images.push_back(image_of(sample.clip));
     actions.push_back(sample.action_PA);
     masks.push_back(sample.action_mask_PA);
   }

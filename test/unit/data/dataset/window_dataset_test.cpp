@@ -69,10 +69,11 @@ TEST_CASE("a sample holds the window's pictures, states, actions, mask and promp
   CHECK(sample.id == wam::SampleId{0, 1, 3});
   CHECK(sample.ordinal == 99);
   CHECK(sample.prompt == "Three cameras watch a small arm that shall reach the blue block.");
-  REQUIRE(sample.image_THWC.sizes() == at::IntArrayRef({33, 64, 128, 3}));
+  const at::Tensor image_THWC = wam::image_of(sample.clip);
+  REQUIRE(image_THWC.sizes() == at::IntArrayRef({33, 64, 128, 3}));
   // Episode 1, frame 3 + t; wrist (camera 2) above, left (0) and right (1) below.
   const auto level = [&](std::int64_t t, std::int64_t y, std::int64_t x, std::int64_t c) {
-    return static_cast<int>(sample.image_THWC[t][y][x][c].item<std::uint8_t>());
+    return static_cast<int>(image_THWC[t][y][x][c].item<std::uint8_t>());
   };
   for (const std::int64_t t : {0, 17, 32}) {
     CHECK(level(t, 5, 100, 0) == 12);
@@ -102,11 +103,11 @@ TEST_CASE("training draws are a function of the ordinal alone, evaluation draws 
   const Sample b = dataset->load(3, 10, Transforms::kTraining);
   const Sample c = dataset->load(3, 11, Transforms::kTraining);
 
-  CHECK(same_bytes(a.image_THWC, b.image_THWC));
-  CHECK_FALSE(same_bytes(a.image_THWC, c.image_THWC));
+  CHECK(same_bytes(wam::image_of(a.clip), wam::image_of(b.clip)));
+  CHECK_FALSE(same_bytes(wam::image_of(a.clip), wam::image_of(c.clip)));
   CHECK(same_bytes(a.action_PA, c.action_PA));
-  CHECK(same_bytes(dataset->load(3, 10, Transforms::kEvaluation).image_THWC,
-                   dataset->load(3, 11, Transforms::kEvaluation).image_THWC));
+  CHECK(same_bytes(wam::image_of(dataset->load(3, 10, Transforms::kEvaluation).clip),
+                   wam::image_of(dataset->load(3, 11, Transforms::kEvaluation).clip)));
 }
 
 TEST_CASE("held-back episodes are drawn by seed, never empty ones, and are not trained on") {
@@ -294,4 +295,26 @@ TEST_CASE("real samples come out of the loader in the same bytes with any number
   const auto expected = bytes_of(0, 8);
   CHECK(bytes_of(1, 3) == expected);
   CHECK(bytes_of(8, 1) == expected);
+}
+
+TEST_CASE("batches of raw pictures become the images that the loader's threads would have made") {
+  const OneSet set;
+  const auto dataset = std::move(open_window_datasets(arm_options(set.member)).training);
+  const wam::SampleOrder order(dataset->member_sizes(), dataset->member_weights(), 7);
+  const NoText text;
+  wam::LoaderOptions options;
+  options.plan = {4, 2, 0, 1, 0, false};
+  options.workers = 2;
+  wam::Loader transformed(*dataset, order, text, options);
+  options.pictures = wam::BatchPictures::kRaw;
+  wam::Loader raw(*dataset, order, text, options);
+  for (int i = 0; i < 2; ++i) {
+    const wam::Batch expected = transformed.next();
+    const wam::Batch found = raw.next();
+    REQUIRE(found.raw.has_value());
+    CHECK_FALSE(found.image_BTHWC.defined());
+    CHECK_FALSE(expected.raw.has_value());
+    CHECK(same_bytes(wam::images_of(*found.raw, c10::kCPU), expected.image_BTHWC));
+    CHECK(same_bytes(found.action_BPA, expected.action_BPA));
+  }
 }

@@ -14,6 +14,7 @@
 #include "core/base/errors.h"
 #include "core/random/counter.h"
 #include "test/support/catch.h"
+#include "test/support/clip_plans.h"
 
 using wam::Batch;
 using wam::Loader;
@@ -43,12 +44,12 @@ class FakeDataset : public wam::Dataset {
     wam::Sample sample;
     sample.id = identify(window_idx);
     sample.ordinal = ordinal;
-    sample.image_THWC = at::empty({2, 2, 2, 3}, at::kByte);
+    const at::Tensor image = at::empty({2, 2, 2, 3}, at::kByte);
     const wam::CounterStream stream(1, wam::Purpose::kAugmentation, ordinal);
     for (std::uint64_t i = 0; i < 24; ++i) {
-      sample.image_THWC.data_ptr<std::uint8_t>()[i] =
-          static_cast<std::uint8_t>(stream.bits(i) + window_idx);
+      image.data_ptr<std::uint8_t>()[i] = static_cast<std::uint8_t>(stream.bits(i) + window_idx);
     }
+    sample.clip = wam::test::still_clip(image);
     sample.state_NS = at::full({1, 4}, static_cast<double>(window_idx), at::kFloat);
     sample.action_PA = at::full({2, 3}, static_cast<double>(ordinal), at::kFloat);
     sample.action_mask_PA = at::full({2, 3}, true, at::kBool);

@@ -14,6 +14,7 @@
 #include "core/random/counter.h"
 #include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
+#include "test/support/clip_plans.h"
 #include "test/unit/models/wam/pooled_encoders.h"
 #include "test/unit/models/wam/random_dit.h"
 
@@ -211,6 +212,26 @@ TEST_CASE("Pictures are scaled to [-1, 1] and resized to the model's target") {
   const at::Tensor expected =
       at::avg_pool2d(batch.image_BTHWC[0].permute({0, 3, 1, 2}).to(at::kFloat), 2) / 127.5 - 1;
   CHECK((s.encoders.seen[0].transpose(0, 1) - expected).abs().max().item<double>() < 1e-5);
+}
+
+TEST_CASE("Pictures as recorded are transformed before they are encoded") {
+  Setup s("tiny-5b");
+  Batch batch = batch_of(s.config, {1, 2});
+  static_cast<void>(s.model.encode(batch));
+  const at::Tensor expected = s.encoders.seen.clone();
+  const std::int64_t height = batch.image_BTHWC.size(2);
+  const std::int64_t width = batch.image_BTHWC.size(3);
+  const auto plan = std::make_shared<const ClipPlan>(
+      test::one_view({height, width, height, width, height, width}));
+  batch.raw.emplace();
+  batch.raw->frames = batch.image_BTHWC.size(1);
+  batch.raw->bytes_BN = batch.image_BTHWC.flatten(1);
+  batch.raw->clips = {{plan, {}}, {plan, {}}};
+  batch.image_BTHWC = at::Tensor();
+
+  static_cast<void>(s.model.encode(batch));
+
+  CHECK(at::equal(s.encoders.seen, expected));
 }
 
 TEST_CASE("Predictions are actions in range and a latent, a function of seed and ordinal") {

@@ -66,6 +66,10 @@ TEST_CASE("bench options: links need several ranks, and a loader one") {
   BenchOptions data;
   data.what = BenchWhat::kData;
   CHECK_THAT(refusal(data, 2), Contains("--what data") && Contains("this start has 2. Fix: "));
+  data.torchvision = "scripts/time_torchvision.py";
+  CHECK(refusal(data).empty());
+  data.what = BenchWhat::kLoop;
+  CHECK_THAT(refusal(data), Contains("--torchvision does not go with --what loop"));
 }
 
 TEST_CASE("bench options: a trace needs profiled steps, a folder a name") {

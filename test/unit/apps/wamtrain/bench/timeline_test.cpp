@@ -56,6 +56,8 @@ TEST_CASE("timeline: kernels are told apart by their names") {
       {"void wam::(anonymous namespace)::update_two_vectors_per_thread<x>(X)",
        KernelClass::kOptimizer},
       {"wam::(anonymous namespace)::square_sum_piece_per_block(double*)", KernelClass::kSquareSum},
+      {"wam::(anonymous namespace)::add_luma(wam::ClipsTask)", KernelClass::kPictures},
+      {"wam::(anonymous namespace)::write_pictures(wam::ClipsTask)", KernelClass::kPictures},
       {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)",
        KernelClass::kElementwise},
       {"Memcpy DtoD (Device -> Device)", KernelClass::kElementwise},

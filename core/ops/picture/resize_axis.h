@@ -14,8 +14,9 @@ struct ResizeAxis {
   std::int64_t in = 0;
   std::int64_t out = 0;
   std::int64_t taps = 0;            // equal for all outputs; missing ones weigh 0
-  std::vector<std::int32_t> first;  // (out), first[i] + taps <= in
-  std::vector<float> weight;        // (taps, out)
+  std::int64_t stride = 0;          // out, rounded up to kPictureColumns
+  std::vector<std::int32_t> first;  // (stride), first[i] + taps <= in
+  std::vector<float> weight;        // (taps, stride), 0 past `out`
 };
 ResizeAxis resize_axis(std::int64_t in, std::int64_t out);
 

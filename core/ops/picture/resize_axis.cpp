@@ -1,9 +1,10 @@
-#include "data/transform/resize.h"
+#include "core/ops/picture/resize_axis.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/errors.h"
+#include "core/ops/picture/picture_job.h"
 
 namespace wam {
 namespace {
@@ -42,21 +43,22 @@ ResizeAxis resize_axis(std::int64_t in, std::int64_t out) {
   invariant(in > 0 && out > 0, "a resize from or to nothing");
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   std::vector<Taps> all;
-  ResizeAxis axis{in, out, 0, {}, {}};
+  ResizeAxis axis{in, out, 0, padded_columns(out), {}, {}};
   for (std::int64_t i = 0; i < out; ++i) {
     all.push_back(taps_of(i, in, scale));
     axis.taps = std::max(axis.taps, static_cast<std::int64_t>(all.back().weight.size()));
   }
-  axis.weight.assign(static_cast<std::size_t>(axis.taps * out), 0.0F);
+  axis.weight.assign(static_cast<std::size_t>(axis.taps * axis.stride), 0.0F);
   for (std::int64_t i = 0; i < out; ++i) {
     const Taps& taps = all[static_cast<std::size_t>(i)];
     const std::int64_t first = std::min(taps.first, in - axis.taps);
     axis.first.push_back(static_cast<std::int32_t>(first));
     for (std::size_t k = 0; k < taps.weight.size(); ++k) {
       const auto tap = taps.first - first + static_cast<std::int64_t>(k);
-      axis.weight[static_cast<std::size_t>(tap * out + i)] = taps.weight[k];
+      axis.weight[static_cast<std::size_t>(tap * axis.stride + i)] = taps.weight[k];
     }
   }
+  axis.first.resize(static_cast<std::size_t>(axis.stride), axis.first.back());
   return axis;
 }
 

@@ -1,9 +1,8 @@
-#include "data/transform/resize.h"
+#include "core/ops/picture/resize_axis.h"
 
 #include <cstdint>
 #include <vector>
 
-#include "data/transform/row_ops.h"
 #include "test/support/catch.h"
 
 using wam::resize_axis;
@@ -14,7 +13,12 @@ namespace {
 std::vector<float> resized(const std::vector<float>& in, std::int64_t out) {
   const ResizeAxis axis = resize_axis(static_cast<std::int64_t>(in.size()), out);
   std::vector<float> result(static_cast<std::size_t>(out));
-  wam::resize_row(in.data(), axis, result.data());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t tap = 0; tap < static_cast<std::size_t>(axis.taps); ++tap) {
+      result[i] += axis.weight[tap * static_cast<std::size_t>(axis.stride) + i] *
+                   in[static_cast<std::size_t>(axis.first[i]) + tap];
+    }
+  }
   return result;
 }
 
@@ -50,7 +54,7 @@ TEST_CASE("taps stay inside the picture and weigh one in sum") {
       REQUIRE(first + axis.taps <= in);
       float sum = 0;
       for (std::int64_t tap = 0; tap < axis.taps; ++tap) {
-        sum += axis.weight[static_cast<std::size_t>(tap * out + i)];
+        sum += axis.weight[static_cast<std::size_t>(tap * axis.stride + i)];
       }
       REQUIRE(sum == Approx(1.0).epsilon(1e-6));
     }

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "apps/wamtrain/bench/context.h"
+#include "apps/wamtrain/datasets.h"
+#include "apps/wamtrain/training_parts.h"
+#include "data/loader/loader.h"
+
+namespace wam {
+
+// The training split of the recipe's datasets as a stream. Lives where it was made: the loader
+// refers to its neighbours.
+struct DataStream {
+  DataStream(const BenchContext& context, std::unique_ptr<TextEmbeddings> embeddings)
+      : data(open_data(context.recipe, {}, context.log)),
+        text(std::move(embeddings)),
+        order(data.splits.training->member_sizes(),
+              data.splits.training->member_weights(),
+              context.recipe.options.run.seed) {}
+  void open(const BenchContext& context) { open(context, *data.splits.training); }
+  // The same stream of windows, loaded by another.
+  void open(const BenchContext& context, const Dataset& dataset) {
+    loader.emplace(dataset, order, *text, loader_options(context.recipe, context.device, 0, {}));
+  }
+
+  OpenedData data;
+  std::unique_ptr<TextEmbeddings> text;
+  SampleOrder order;
+  std::optional<Loader> loader;
+};
+
+}  // namespace wam
