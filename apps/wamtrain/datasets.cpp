@@ -94,6 +94,9 @@ OpenedData open_data(const ResolvedRecipe& recipe,
   WindowDatasetOptions options = dataset_options(recipe);
   OpenedData out;
   for (auto& member : options.members) {
+    for (const auto& note : member.reader->meta().notes) {
+      log.info(fmt::format("data: {}: {}", member.reader->meta().name(), note));
+    }
     const std::string& tag = member.embodiment.tag;
     if (!out.statistics.contains(tag)) {
       out.statistics[tag] = statistics_for(tag, recipe, saved, options.members, log);

@@ -43,6 +43,18 @@ std::vector<EpisodeScan::Run> runs_of(const std::vector<std::int64_t>& labels) {
   return runs;
 }
 
+// Frames that meta/step_filter.jsonl rules out are no starts.
+void remove_excluded(const LeRobotReader& reader,
+                     std::int64_t episode_idx,
+                     std::vector<std::int64_t>& starts) {
+  const auto& all = reader.meta().excluded_starts;
+  const auto found = all.find(reader.episode_number(episode_idx));
+  if (found == all.end()) return;
+  std::erase_if(starts, [&](std::int64_t start) {
+    return std::binary_search(found->second.begin(), found->second.end(), start);
+  });
+}
+
 // Every text that a start of this episode may be given.
 std::vector<std::string> collect_texts(const LeRobotReader& reader,
                                        const Binding& binding,
@@ -125,6 +137,7 @@ EpisodeScan scan_episode(const LeRobotReader& reader,
                      scan.length);
   scan.runs = runs_of(labels);
   scan.starts = valid_starts(labels, rule);
+  remove_excluded(reader, episode_idx, scan.starts);
   if (!scan.starts.empty()) {
     scan.texts = collect_texts(reader, binding, episode_idx, scan.starts, instructions);
   }

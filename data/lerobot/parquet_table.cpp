@@ -135,4 +135,31 @@ std::shared_ptr<TableChunk> ParquetTable::read(const std::string& name, std::siz
   return chunk;
 }
 
+std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>& columns) const {
+  const std::string where = fmt::format("reading {}", impl_->path.string());
+  std::vector<int> leaves;
+  for (const std::string& name : columns) {
+    static_cast<void>(column(name));
+    for (const int leaf : impl_->leaves_of(name)) leaves.push_back(leaf);
+  }
+  std::shared_ptr<arrow::Table> table;
+  try {
+    const std::lock_guard lock(impl_->mutex);
+    table = value_of(impl_->reader->ReadTable(leaves), where);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
+  }
+  std::vector<TableChunk> out;
+  for (const std::string& name : columns) {
+    const auto cells = table->GetColumnByName(name);
+    require<DataError>(cells != nullptr, "{}: two columns are named '{}'. {}", where, name,
+                       kRestore);
+    out.push_back(
+        decode_column(*cells, fmt::format("column '{}' of {}", name, impl_->path.string())));
+  }
+  return out;
+}
+
 }  // namespace wam

@@ -56,6 +56,8 @@ class ParquetTable {
   [[nodiscard]] std::int64_t num_rows() const noexcept { return row_starts().back(); }
   [[nodiscard]] std::shared_ptr<TableChunk> read(const std::string& column,
                                                  std::size_t group) const;
+  // Whole columns of a small table, read together.
+  [[nodiscard]] std::vector<TableChunk> read_whole(const std::vector<std::string>& columns) const;
 
  private:
   struct Impl;

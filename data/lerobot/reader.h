@@ -31,7 +31,11 @@ struct LeRobotReaderOptions {
   std::size_t video_index_bytes = std::size_t{64} << 20U;  // frame times of the videos seen last
 };
 
-// Reads a LeRobot dataset, layouts v2.0 and v2.1: tables, mp4 video, pictures inside tables.
+// Reads a LeRobot dataset, layouts v2.0, v2.1 and v3.0: tables, video, pictures inside tables.
+//
+// Rows of v3.0 are found by their `index` (shared_tables.h) and proven by it and `episode_index`.
+// A video that has as many frames as the rows of its episodes shows row i in frame i; in any other
+// the frame nearest to the row's timestamp is taken, and more than half a frame away is an error.
 //
 // Episodes are addressed by `episode_idx`, the position in meta().episodes (0 ...
 // num_episodes()-1); the dataset's own numbers may have gaps and appear in messages. Frames are

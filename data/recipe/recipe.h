@@ -20,7 +20,7 @@ struct DatasetSection {
 
   template <class V>
   void fields(V&& v) {
-    v("path", path, "Folder of a LeRobot dataset, v2.0 or v2.1 (the one that holds meta/).");
+    v("path", path, "Folder of a LeRobot dataset, v2.0, v2.1 or v3.0 (the one that holds meta/).");
     v("embodiment", embodiment,
       "Name of a record in configs/embodiment, or the path of a YAML file of one's own.");
     v("weight", weight,

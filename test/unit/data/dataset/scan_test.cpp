@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/io/atomic_file.h"
 #include "test/support/catch.h"
 #include "test/unit/data/dataset/arm_set.h"
 
@@ -43,6 +44,22 @@ TEST_CASE("a scan finds lengths, starts and texts, the same with any number of t
       CHECK(wam::valid_starts(labels, rule) == scan.starts);
     }
   }
+}
+
+TEST_CASE("no sample starts at a frame that meta/step_filter.jsonl names") {
+  const wam::test::TempFolder folder;
+  wam::test::write_arm_set(folder.path());
+  wam::write_file_atomically(folder.path() / "meta/step_filter.jsonl",
+                             "{\"episode_index\": 1, \"step_indices\": [3, 0, 49]}\n");
+  const auto member = wam::test::arm_member(folder.path());
+  const wam::WindowRule rule{4, 8, 8, {0, 1, 2, 3, 4, 5, 6, 7}, false};
+  const auto scans = wam::scan_episodes(*member.reader, member.binding, rule,
+                                        InstructionRule::kFirstProvided, 1);
+
+  auto expected = wam::valid_starts(wam::labels_of(scans[1]), rule);
+  CHECK(scans[0].starts == wam::valid_starts(wam::labels_of(scans[0]), rule));
+  CHECK(std::erase(expected, 3) + std::erase(expected, 0) + std::erase(expected, 49) == 3);
+  CHECK(scans[1].starts == expected);
 }
 
 TEST_CASE("labels come back from their runs") {
