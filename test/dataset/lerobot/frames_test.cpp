@@ -125,6 +125,7 @@ TEST_CASE("LeRobot sets: every frame of every video file is exact, and so are th
       INFO(set.name() << " " << file);
       const auto index = std::make_shared<const VideoIndex>(read_video_index(root / file));
       CHECK(index->num_frames() == entry.at("frames").get<std::int64_t>());
+      CHECK(index->pts == read_video_index(root / file, IndexSource::kPackets).pts);
       CHECK(index->num_keyframes == entry.at("keyframes").get<std::int64_t>());
       CHECK(index->seconds(0) == Approx(entry.at("first_pts_s").get<double>()).margin(1e-9));
       VideoDecoder decoder(index);
