@@ -186,13 +186,15 @@ const std::string& LeRobotReader::task_text(std::int64_t task_index) const {
   return found->second;
 }
 
+std::vector<TableColumn> LeRobotReader::table_columns(std::int64_t episode_idx) const {
+  return impl_->in_episode(episode_idx, "",
+                           [&] { return impl_->rows_of(episode_idx).table->columns(); });
+}
+
 std::vector<std::string> LeRobotReader::columns(std::int64_t episode_idx) const {
-  return impl_->in_episode(episode_idx, "", [&] {
-    std::vector<std::string> names;
-    for (const TableColumn& c : impl_->rows_of(episode_idx).table->columns())
-      names.push_back(c.name);
-    return names;
-  });
+  std::vector<std::string> names;
+  for (const TableColumn& column : table_columns(episode_idx)) names.push_back(column.name);
+  return names;
 }
 
 bool LeRobotReader::has_column(std::int64_t episode_idx, const std::string& column) const {
@@ -200,17 +202,23 @@ bool LeRobotReader::has_column(std::int64_t episode_idx, const std::string& colu
   return std::find(names.begin(), names.end(), column) != names.end();
 }
 
-void LeRobotReader::require_column(std::int64_t episode_idx, const ColumnSlice& slice) const {
-  impl_->in_episode(episode_idx, "", [&] {
-    TableRows table = impl_->rows_of(episode_idx);
-    table.num_rows = std::min<std::int64_t>(table.num_rows, 1);
-    const std::int64_t width = impl_->tables.numbers(table, slice.column).size(1);
-    require<DataError>(
-        0 <= slice.start && slice.start < slice.end && slice.end <= width,
-        "values {} to {} of column '{}' are needed, the rows of {} hold {}. Fix: correct "
-        "meta/modality.json or meta/info.json.",
-        slice.start, slice.end, slice.column, table.path, width);
+std::int64_t LeRobotReader::column_width(std::int64_t episode_idx,
+                                         const std::string& column) const {
+  return impl_->in_episode(episode_idx, "", [&] {
+    TableRows rows = impl_->rows_of(episode_idx);
+    rows.num_rows = std::min<std::int64_t>(rows.num_rows, 1);
+    return impl_->tables.numbers(rows, column).size(1);
   });
+}
+
+void LeRobotReader::require_column(std::int64_t episode_idx, const ColumnSlice& slice) const {
+  const std::int64_t width = column_width(episode_idx, slice.column);
+  require<DataError>(
+      0 <= slice.start && slice.start < slice.end && slice.end <= width,
+      "LeRobot dataset {}, episode {}: values {} to {} of column '{}' are needed, its rows hold "
+      "{}. Fix: correct meta/modality.json or meta/info.json.",
+      impl_->meta.root.string(), episode_number(episode_idx), slice.start, slice.end, slice.column,
+      width);
 }
 
 at::Tensor LeRobotReader::read_column(std::int64_t episode_idx, const std::string& column) const {

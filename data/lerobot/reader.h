@@ -13,6 +13,7 @@
 
 #include "data/lerobot/columns.h"
 #include "data/lerobot/meta.h"
+#include "data/lerobot/parquet_table.h"
 
 namespace wam {
 
@@ -69,9 +70,13 @@ class LeRobotReader {
   // Columns that the episode's table really has (info.json may promise others). Opens the table's
   // footer only, so that a missing action column is found cheaply at the start.
   [[nodiscard]] std::vector<std::string> columns(std::int64_t episode_idx) const;
+  [[nodiscard]] std::vector<TableColumn> table_columns(std::int64_t episode_idx) const;
+  // Values in a row of a column of numbers. Reads one row group at most.
+  [[nodiscard]] std::int64_t column_width(std::int64_t episode_idx,
+                                          const std::string& column) const;
   [[nodiscard]] bool has_column(std::int64_t episode_idx, const std::string& column) const;
-  // DataError "... has no column X. Found: ... Fix: ..." unless the episode's table has it and, for
-  // slices, unless its vectors are wide enough. Reads one row group at most.
+  // DataError unless the episode's table has the column, of numbers, and its vectors are wide
+  // enough. Reads one row group at most.
   void require_column(std::int64_t episode_idx, const ColumnSlice& slice) const;
 
   // (L, D) in the stored type (kFloat, kDouble, kLong, kInt, kBool ...), bit for bit; scalars have
