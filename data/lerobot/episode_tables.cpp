@@ -133,7 +133,9 @@ void count_frames(std::vector<LeRobotEpisode>& episodes, std::size_t video) {
   }
 }
 
-std::vector<Path> tables_below(const Path& folder) {
+}  // namespace
+
+std::vector<Path> parquet_files_below(const Path& folder) {
   require<DataError>(std::filesystem::is_directory(folder),
                      "opening the LeRobot dataset: no folder {}. Fix: restore it from the "
                      "dataset's source.",
@@ -147,13 +149,11 @@ std::vector<Path> tables_below(const Path& folder) {
   return out;
 }
 
-}  // namespace
-
 std::vector<LeRobotEpisode> read_episode_tables(const Path& root,
                                                 const std::vector<std::string>& videos) {
   const Path folder = root / "meta" / "episodes";
   std::vector<LeRobotEpisode> episodes;
-  for (const Path& path : tables_below(folder)) {
+  for (const Path& path : parquet_files_below(folder)) {
     auto part = read_list(path, videos);
     std::move(part.begin(), part.end(), std::back_inserter(episodes));
   }

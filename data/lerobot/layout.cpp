@@ -107,11 +107,11 @@ std::vector<std::filesystem::path> shared_table_files(const LeRobotMeta& meta) {
   std::vector<std::filesystem::path> files;
   for (LeRobotFileNumber at;; at = {at.chunk + 1, 0}) {
     const std::size_t before = files.size();
-    for (; at.file < meta.info.chunks_size; ++at.file) {
+    for (;; ++at.file) {
       auto file = meta.root / path.fill(numbers_of(at));
       if (std::filesystem::exists(file)) {
         files.push_back(std::move(file));
-      } else if (at > last) {
+      } else if (at > last || at.file >= meta.info.chunks_size) {
         break;
       }
     }

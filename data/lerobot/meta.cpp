@@ -195,4 +195,15 @@ LeRobotMeta read_lerobot_meta(const std::filesystem::path& root) {
   return meta;
 }
 
+std::vector<std::filesystem::path> list_files(const LeRobotMeta& meta) {
+  const auto folder = meta.root / "meta";
+  if (!meta.info.is_v3()) {
+    return {folder / "info.json", folder / "episodes.jsonl", folder / "tasks.jsonl"};
+  }
+  std::vector<std::filesystem::path> files = {folder / "info.json", folder / "tasks.parquet"};
+  const auto lists = parquet_files_below(folder / "episodes");
+  files.insert(files.end(), lists.begin(), lists.end());
+  return files;
+}
+
 }  // namespace wam

@@ -129,4 +129,7 @@ struct LeRobotMeta {
 // Errors: DataError (folder or file missing, malformed, a layout that is not built, no episode).
 LeRobotMeta read_lerobot_meta(const std::filesystem::path& root);
 
+// info.json and the files of the episode and task lists, in a fixed order.
+std::vector<std::filesystem::path> list_files(const LeRobotMeta& meta);
+
 }  // namespace wam

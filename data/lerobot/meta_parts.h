@@ -22,6 +22,8 @@ std::vector<LeRobotFeature> read_features(const Json& features, const std::strin
 std::vector<LeRobotEpisode> read_episode_lines(const std::filesystem::path& root);
 std::vector<LeRobotEpisode> read_episode_tables(const std::filesystem::path& root,
                                                 const std::vector<std::string>& videos);
+// Sorted by path. Errors: DataError when there is no such folder.
+std::vector<std::filesystem::path> parquet_files_below(const std::filesystem::path& folder);
 // Sorts by number. Errors: DataError for a number that is there twice.
 void sort_episodes(std::vector<LeRobotEpisode>& episodes, const std::filesystem::path& list);
 

@@ -186,6 +186,23 @@ const std::string& LeRobotReader::task_text(std::int64_t task_index) const {
   return found->second;
 }
 
+std::optional<std::string> LeRobotReader::instruction(std::int64_t task_index) const {
+  const auto found = impl_->meta.tasks.find(task_index);
+  if (found == impl_->meta.tasks.end()) return std::nullopt;
+  return trimmed(found->second);
+}
+
+std::vector<std::filesystem::path> LeRobotReader::meta_files() const {
+  return list_files(impl_->meta);
+}
+
+std::vector<std::filesystem::path> LeRobotReader::table_files() const {
+  if (impl_->meta.info.is_v3()) return shared_table_files(impl_->meta);
+  std::vector<std::filesystem::path> files;
+  for (const LeRobotEpisode& e : impl_->meta.episodes) files.push_back(impl_->layout->table(e));
+  return files;
+}
+
 std::vector<TableColumn> LeRobotReader::table_columns(std::int64_t episode_idx) const {
   return impl_->in_episode(episode_idx, "",
                            [&] { return impl_->rows_of(episode_idx).table->columns(); });

@@ -66,6 +66,12 @@ class LeRobotReader {
   [[nodiscard]] std::int64_t episode_length(std::int64_t episode_idx) const;
   // Text of a task. Errors: DataError when the task list lacks the index.
   [[nodiscard]] const std::string& task_text(std::int64_t task_index) const;
+  // The same without blanks around it; nothing when the task list lacks the index.
+  [[nodiscard]] std::optional<std::string> instruction(std::int64_t task_index) const;
+  // The files that say which episodes there are and what their tasks mean, and the tables with
+  // their rows, whether they exist or not; each in a fixed order.
+  [[nodiscard]] std::vector<std::filesystem::path> meta_files() const;
+  [[nodiscard]] std::vector<std::filesystem::path> table_files() const;
 
   // Columns that the episode's table really has (info.json may promise others). Opens the table's
   // footer only, so that a missing action column is found cheaply at the start.

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "data/dataset/set_facts.h"
+
+namespace wam {
+
+// Where the facts of datasets are kept, so that they are read from the tables once.
+struct SetIndexOptions {
+  std::filesystem::path folder;  // empty: they are read each time
+  bool keep = true;              // false: an index is used, and none written
+  EpisodeProgress on_progress;   // while tables are read
+  std::function<void(const std::string& line)> on_note;  // what became of the index, for the log
+};
+
+// The facts of a dataset: from its index where that was made of the same metadata, table files
+// (relative paths and sizes) and columns, else from the tables, and kept.
+//
+// The index is one file, replaced in one step, with a hash over its content: processes that build
+// it at the same time each write a whole one. One that is damaged or out of date is built anew,
+// which is noted; so is a folder that cannot be written, without which the next start reads the
+// tables again. Errors: as read_facts.
+SetFacts indexed_facts(const LeRobotReader& reader,
+                       const Binding& binding,
+                       std::int64_t threads,
+                       const SetIndexOptions& options);
+
+// The file that holds the index of this dataset and these columns.
+std::filesystem::path set_index_file(const LeRobotReader& reader,
+                                     const Binding& binding,
+                                     const std::filesystem::path& folder);
+
+}  // namespace wam
