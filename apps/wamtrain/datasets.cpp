@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/wamtrain/index_progress.h"
 #include "apps/wamtrain/install.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
@@ -85,6 +86,8 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.bug_compatible = recipe.options.data.bug_compatible;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
+  options.index.folder = recipe.index_cache;
+  options.index.keep = false;
   return options;
 }
 
@@ -92,6 +95,7 @@ OpenedData open_data(const ResolvedRecipe& recipe,
                      const std::map<std::string, Statistics>& saved,
                      Log& log) {
   WindowDatasetOptions options = dataset_options(recipe);
+  options.index = index_options(recipe.index_cache, true, log);
   OpenedData out;
   for (auto& member : options.members) {
     for (const auto& note : member.reader->meta().notes) {

@@ -10,10 +10,11 @@ namespace wam {
 
 // Where the facts of datasets are kept, so that they are read from the tables once.
 struct SetIndexOptions {
-  std::filesystem::path folder;  // empty: they are read each time
-  bool keep = true;              // false: an index is used, and none written
-  EpisodeProgress on_progress;   // while tables are read
-  std::function<void(const std::string& line)> on_note;  // what became of the index, for the log
+  std::filesystem::path folder;      // empty: they are read each time
+  bool keep = true;                  // false: an index is used, and none written
+  EpisodeProgress on_progress = {};  // while tables are read
+  // What became of the index, for the log.
+  std::function<void(const std::string& line)> on_note = {};
 };
 
 // The facts of a dataset: from its index where that was made of the same metadata, table files

@@ -150,7 +150,9 @@ VideoEncoder choose_video_encoder(const std::string& wanted) {
 
 struct VideoFile::Impl {
   std::string what;
+  std::string encoder_name;
   PictureSize size;
+  int fps = 0;
   Output output;
   CodecContext encoder;
   Scaler scaler;
@@ -173,7 +175,7 @@ struct VideoFile::Impl {
     }
   }
 
-  void open_output(const std::filesystem::path& path, int fps) {
+  void open_output(const std::filesystem::path& path) {
     AVFormatContext* container = nullptr;
     check(avformat_alloc_output_context2(&container, nullptr, "mp4", path.c_str()), what,
           "creating the container");
@@ -197,9 +199,11 @@ VideoFile::VideoFile(const std::filesystem::path& path,
     : impl_(std::make_unique<Impl>()) {
   av_log_set_level(AV_LOG_ERROR);  // encoders print a page of statistics for every file
   impl_->what = path.string();
+  impl_->encoder_name = encoder.name;
   impl_->size = size;
+  impl_->fps = fps;
   impl_->encoder = open_video_encoder(encoder.name, size, fps, impl_->what);
-  impl_->open_output(path, fps);
+  impl_->open_output(path);
   constexpr int kExact = SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP | SWS_BITEXACT;
   impl_->scaler =
       Scaler(sws_getContext(size.width, size.height, AV_PIX_FMT_RGB24, size.width, size.height,
@@ -210,6 +214,16 @@ VideoFile::VideoFile(const std::filesystem::path& path,
 }
 
 VideoFile::~VideoFile() = default;
+
+void VideoFile::begin_episode() {
+  if (impl_->frames == 0) return;
+  impl_->encode(nullptr);  // an encoder that was flushed takes no more: another goes on
+  impl_->encoder = open_video_encoder(impl_->encoder_name, impl_->size, impl_->fps, impl_->what);
+}
+
+std::int64_t VideoFile::bytes() const {
+  return avio_tell(impl_->output.get()->pb);
+}
 
 void VideoFile::add(const std::uint8_t* rgb_HWC) {
   AVFrame* frame = impl_->frame.get();

@@ -35,6 +35,7 @@ struct DataSection {
   std::optional<std::int64_t> workers;
   std::int64_t prefetch = 4;
   std::filesystem::path text_cache;
+  std::filesystem::path index_cache;
   std::string statistics = "auto";
   bool bug_compatible = false;
   bool repeat_batch = false;
@@ -57,6 +58,10 @@ struct DataSection {
       at_least(1));
     v("text_cache", text_cache,
       "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
+    v("index_cache", index_cache,
+      "Folder of the indices of the datasets: labels and texts of all episodes, read from the "
+      "tables "
+      "once; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
       "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "

@@ -10,6 +10,7 @@
 
 #include "apps/wamtrain/bench/communication.h"
 #include "apps/wamtrain/bench/model_work.h"
+#include "apps/wamtrain/bench/open_bench.h"
 #include "apps/wamtrain/bench/profiler.h"
 #include "apps/wamtrain/bench/step_inputs.h"
 #include "apps/wamtrain/bench/step_lines.h"
@@ -357,7 +358,8 @@ BenchResult bench_data(const BenchContext& context) {
                   {"micro_batch", std::to_string(recipe.train.micro_batch)},
                   {"global_batch", std::to_string(recipe.train.global_batch)}};
   out.figures = {{"samples_s", "rate", samples / wall_s, "samples/s", {}},
-                 {"ms", "a sample, of all workers together", 1e3 * wall_s / samples, "ms", {}}};
+                 {"ms", "a sample, of all workers together", 1e3 * wall_s / samples, "ms", {}},
+                 measure_opening(context, stream.data.statistics)};
   return out;
 }
 
