@@ -87,6 +87,16 @@ TEST_CASE("LeRobotReader: booleans, text, and scalars stored as lists of one") {
              Contains("holds bool, expected text"));
 }
 
+TEST_CASE("LeRobotReader: float64 and float32 columns are equal to the last float32 bit") {
+  const SmallSet set;
+  const std::vector<double> exact = {1.0 / 3, -2e-39, 16777217.0, 0.1, -7e37};
+  std::vector<float> rounded;
+  for (const double value : exact) rounded.push_back(static_cast<float>(value));
+  write_table(set.table(0), {{"wide", doubles(exact)}, {"narrow", floats(rounded)}});
+  const LeRobotReader reader(set.root());
+  CHECK(at::equal(reader.read_column(0, "wide").to(at::kFloat), reader.read_column(0, "narrow")));
+}
+
 TEST_CASE("LeRobotReader: language by task index, a task that is not listed is an error") {
   const SmallSet set;
   const LeRobotReader reader(set.root());

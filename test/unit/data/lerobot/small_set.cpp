@@ -74,6 +74,12 @@ std::shared_ptr<arrow::Array> integers(const std::vector<std::int64_t>& values) 
   return finish(builder);
 }
 
+std::shared_ptr<arrow::Array> floats(const std::vector<float>& values) {
+  arrow::FloatBuilder builder;
+  check(builder.AppendValues(values));
+  return finish(builder);
+}
+
 std::shared_ptr<arrow::Array> doubles(const std::vector<double>& values) {
   arrow::DoubleBuilder builder;
   check(builder.AppendValues(values));
