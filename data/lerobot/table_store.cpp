@@ -9,6 +9,10 @@
 namespace wam {
 namespace {
 
+// Groups above the first are read in parts of the second, decoded.
+constexpr std::int64_t kLargeGroupBytes = std::int64_t{16} << 20U;
+constexpr std::int64_t kPartBytes = std::int64_t{4} << 20U;
+
 // Rows [first, end) of a row group.
 struct GroupPart {
   std::size_t group = 0;
@@ -57,19 +61,48 @@ std::shared_ptr<const ParquetTable> TableStore::open(const std::string& path) {
 std::shared_ptr<const TableChunk> TableStore::chunk(const TableRows& rows,
                                                     const std::string& column,
                                                     std::size_t group) {
-  return chunks_.get({rows.path, {column, group}}, [&] {
+  return chunks_.get({rows.path, column, group, -1}, [&] {
     auto made = rows.table->read(column, group);
     const std::size_t bytes = made->bytes();
     return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), bytes};
   });
 }
 
+// Converters write one row group of a million rows, of which a sample needs a few: such groups are
+// read in parts.
+void TableStore::append_rows(const TableRows& rows,
+                             const std::string& column,
+                             std::size_t group,
+                             std::int64_t first,
+                             std::int64_t end,
+                             std::vector<at::Tensor>& parts) {
+  const auto& starts = rows.table->row_starts();
+  const std::int64_t in_group = starts[group + 1] - starts[group];
+  const std::int64_t row_bytes = rows.table->row_bytes(column, group);
+  if (row_bytes * in_group <= kLargeGroupBytes) {
+    parts.push_back(chunk(rows, column, group)->value_LD.narrow(0, first, end - first));
+    return;
+  }
+  const std::int64_t part_rows = std::max<std::int64_t>(1, kPartBytes / row_bytes);
+  for (std::int64_t part = first / part_rows; part * part_rows < end; ++part) {
+    const std::int64_t begin = part * part_rows;
+    const auto held = chunks_.get({rows.path, column, group, part}, [&] {
+      auto made =
+          rows.table->read_rows(column, group, begin, std::min(begin + part_rows, in_group));
+      const std::size_t bytes = made->bytes();
+      return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), bytes};
+    });
+    const std::int64_t from = std::max(first, begin) - begin;
+    const std::int64_t to = std::min(end, begin + part_rows) - begin;
+    parts.push_back(held->value_LD.narrow(0, from, to - from));
+  }
+}
+
 at::Tensor TableStore::numbers(const TableRows& rows, const std::string& column) {
   require_kind(rows, column, ColumnKind::kNumbers, "numbers");
   std::vector<at::Tensor> parts;
   for (const GroupPart& part : parts_of(rows)) {
-    parts.push_back(
-        chunk(rows, column, part.group)->value_LD.narrow(0, part.first, part.end - part.first));
+    append_rows(rows, column, part.group, part.first, part.end, parts);
     require<DataError>(
         parts.back().size(1) == parts.front().size(1),
         "column '{}' of {} has rows of {} and of {} values. Fix: write the table again "

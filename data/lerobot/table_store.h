@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -40,14 +40,22 @@ class TableStore {
                                              std::int64_t row);
 
  private:
-  using ChunkKey = std::pair<std::string, std::pair<std::string, std::size_t>>;
+  using ChunkKey = std::tuple<std::string, std::string, std::size_t, std::int64_t>;
 
+  // A group of a column.
   std::shared_ptr<const TableChunk> chunk(const TableRows& rows,
                                           const std::string& column,
                                           std::size_t group);
+  // Rows [first, end) of a group, (rows, D); of a large one only a part is read.
+  void append_rows(const TableRows& rows,
+                   const std::string& column,
+                   std::size_t group,
+                   std::int64_t first,
+                   std::int64_t end,
+                   std::vector<at::Tensor>& parts);
 
   LruCache<std::string, const ParquetTable> tables_;
-  LruCache<ChunkKey, const TableChunk> chunks_;  // file, column, row group
+  LruCache<ChunkKey, const TableChunk> chunks_;  // file, column, row group, part of it
 };
 
 }  // namespace wam
