@@ -119,7 +119,7 @@ TEST_CASE("an index that is out of date or damaged is built anew, and said so") 
   CHECK(files_in(index).size() == 1);
 }
 
-TEST_CASE("a folder that takes no index costs the index alone; plans write none") {
+TEST_CASE("a folder that takes no index costs the index alone, and plans write none") {
   const TempFolder folder;
   const auto set = folder.path() / "set";
   write_arm_set(set);
