@@ -66,6 +66,7 @@ Json describe_member(const Member& member) {
           {"num_held_back_episodes", source.held_back_episodes},
           {"episodes_and_starts", hash_of_episodes(member)},
           {"instruction_texts", hash_of_texts(member)},
+          {"files", "xxh3 " + files_fingerprint(*source.reader, source.binding.cameras)},
           {"fps", source.reader->meta().info.fps},
           {"picture", fmt::format("{}x{}", picture.in_height, picture.in_width)}};
 }

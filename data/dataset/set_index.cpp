@@ -123,22 +123,34 @@ std::optional<Unpacked> unpacked(std::string_view bytes) {
   return out;
 }
 
+void add_text(StreamHash& hash, const std::string& text) {
+  hash.update(text.c_str(), text.size() + 1);  // with its end
+}
+
+using Paths = std::vector<std::filesystem::path>;
+
+void add_contents(StreamHash& hash, const Paths& files, const std::filesystem::path& root) {
+  for (const auto& file : files) {
+    add_text(hash, file.lexically_relative(root).string());
+    add_text(hash, hash_hex(file_hash(file.string())));
+  }
+}
+
+void add_sizes(StreamHash& hash, const Paths& files, const std::filesystem::path& root) {
+  for (const auto& file : files) {
+    std::error_code missing;
+    add_text(hash, file.lexically_relative(root).string());
+    add_text(hash, std::to_string(std::filesystem::file_size(file, missing)));
+  }
+}
+
 // What the facts were made of: metadata by content, tables by relative path and size.
 std::string fingerprint_of(const LeRobotReader& reader, const Binding& binding) {
   StreamHash hash;
-  const auto add = [&](const std::string& text) { hash.update(text.c_str(), text.size() + 1); };
-  add(binding.span);
-  for (const auto& column : binding.language) add(column);
-  const auto& root = reader.meta().root;
-  for (const auto& file : reader.meta_files()) {
-    add(file.lexically_relative(root).string());
-    add(hash_hex(file_hash(file.string())));
-  }
-  for (const auto& file : reader.table_files()) {
-    std::error_code error;
-    add(file.lexically_relative(root).string());
-    add(std::to_string(std::filesystem::file_size(file, error)));
-  }
+  add_text(hash, binding.span);
+  for (const auto& column : binding.language) add_text(hash, column);
+  add_contents(hash, reader.meta_files(), reader.meta().root);
+  add_sizes(hash, reader.table_files(), reader.meta().root);
   return hash_hex(hash.digest());
 }
 
@@ -190,6 +202,20 @@ void write_index(const std::filesystem::path& file,
 }
 
 }  // namespace
+
+std::string files_fingerprint(const LeRobotReader& reader,
+                              const std::vector<std::string>& cameras) {
+  const auto& root = reader.meta().root;
+  StreamHash hash;
+  add_contents(hash, reader.meta_files(), root);
+  for (const char* name : {"modality.json", "step_filter.jsonl"}) {
+    const auto file = root / "meta" / name;
+    if (std::filesystem::exists(file)) add_contents(hash, {file}, root);
+  }
+  add_sizes(hash, reader.table_files(), root);
+  for (const auto& camera : cameras) add_sizes(hash, reader.video_files(camera), root);
+  return hash_hex(hash.digest());
+}
 
 std::filesystem::path set_index_file(const LeRobotReader& reader,
                                      const Binding& binding,

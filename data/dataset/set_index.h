@@ -29,6 +29,10 @@ SetFacts indexed_facts(const LeRobotReader& reader,
                        std::int64_t threads,
                        const SetIndexOptions& options);
 
+// What a dataset is made of, as one hash: its metadata by content; its tables, and the videos of
+// these cameras, by relative path and size. Not times, which copies change.
+std::string files_fingerprint(const LeRobotReader& reader, const std::vector<std::string>& cameras);
+
 // The file that holds the index of this dataset and these columns.
 std::filesystem::path set_index_file(const LeRobotReader& reader,
                                      const Binding& binding,

@@ -203,6 +203,18 @@ std::vector<std::filesystem::path> LeRobotReader::table_files() const {
   return files;
 }
 
+std::vector<std::filesystem::path> LeRobotReader::video_files(const std::string& camera) const {
+  const LeRobotFeature* feature = impl_->meta.info.feature(camera);
+  if (feature == nullptr || feature->dtype != "video") return {};
+  std::vector<std::filesystem::path> files;
+  for (const LeRobotEpisode& e : impl_->meta.episodes) {
+    files.push_back(impl_->layout->video(e, camera).path);
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
 std::vector<TableColumn> LeRobotReader::table_columns(std::int64_t episode_idx) const {
   return impl_->in_episode(episode_idx, "",
                            [&] { return impl_->rows_of(episode_idx).table->columns(); });

@@ -72,6 +72,8 @@ class LeRobotReader {
   // their rows, whether they exist or not; each in a fixed order.
   [[nodiscard]] std::vector<std::filesystem::path> meta_files() const;
   [[nodiscard]] std::vector<std::filesystem::path> table_files() const;
+  // The videos of a camera; none where its pictures are in the tables.
+  [[nodiscard]] std::vector<std::filesystem::path> video_files(const std::string& camera) const;
 
   // Columns that the episode's table really has (info.json may promise others). Opens the table's
   // footer only, so that a missing action column is found cheaply at the start.
