@@ -158,7 +158,8 @@ struct VideoFile::Impl {
   Scaler scaler;
   Frame frame;
   Packet packet;
-  std::int64_t frames = 0;
+  std::int64_t frames = 0;  // of this encoder
+  std::int64_t before = 0;  // of the encoders before it
 
   // nullptr flushes.
   void encode(AVFrame* input) {
@@ -169,6 +170,8 @@ struct VideoFile::Impl {
       check(code, what, "encoding");
       packet.get()->stream_index = 0;
       packet.get()->duration = 1;
+      packet.get()->pts += before;
+      packet.get()->dts += before;
       av_packet_rescale_ts(packet.get(), encoder.get()->time_base,
                            output.get()->streams[0]->time_base);
       check(av_interleaved_write_frame(output.get(), packet.get()), what, "writing a frame");
@@ -218,6 +221,8 @@ VideoFile::~VideoFile() = default;
 void VideoFile::begin_episode() {
   if (impl_->frames == 0) return;
   impl_->encode(nullptr);  // an encoder that was flushed takes no more: another goes on
+  impl_->before += impl_->frames;
+  impl_->frames = 0;  // every episode is encoded as in a file of its own
   impl_->encoder = open_video_encoder(impl_->encoder_name, impl_->size, impl_->fps, impl_->what);
 }
 
@@ -228,8 +233,8 @@ std::int64_t VideoFile::bytes() const {
 void VideoFile::add(const std::uint8_t* rgb_HWC) {
   AVFrame* frame = impl_->frame.get();
   check(av_frame_make_writable(frame), impl_->what, "encoding");
-  const std::array<const std::uint8_t*, 1> planes{rgb_HWC};
-  const std::array<int, 1> strides{impl_->size.width * 3};
+  const std::array<const std::uint8_t*, 4> planes{rgb_HWC};
+  const std::array<int, 4> strides{impl_->size.width * 3};
   sws_scale(impl_->scaler.get(), planes.data(), strides.data(), 0, impl_->size.height, frame->data,
             frame->linesize);
   frame->pts = impl_->frames++;

@@ -61,18 +61,23 @@ TEST_CASE("data: a truncated video is noticed when it is first touched") {
 TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {
   const TinyRuns runs;
   const auto sample = [&](const char* layout) {
-    return runs.run({"sample", "--out", "shared", "--episodes", "3", "--layout", layout});
+    return runs.run({"sample", "--out", "shared", "--episodes", "3", "--layout", layout,
+                     "--pictures", "images"});
   };
+  CHECK(runs.run({"sample", "--out", "single", "--episodes", "3", "--pictures", "images"})
+            .exit_code == 0);
   CHECK(sample("v3.0").exit_code == 0);
   const auto refused = sample("v4");
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Catch::Contains("sample --layout: found v4, expected one of v2.1, v3.0"));
 
-  runs.must_train("a", {"train.steps=3", "data.index_cache=indices"});
-  runs.must_train("b", {"train.steps=3", "data.index_cache=indices",
-                        "data.datasets=[{path: shared, embodiment: tiny}]"});
+  for (const char* set : {"single", "shared"}) {
+    runs.must_train(set + std::string("_run"),
+                    {"train.steps=3", "data.index_cache=indices",
+                     fmt::format("data.datasets=[{{path: {}, embodiment: tiny}}]", set)});
+  }
 
-  REQUIRE(runs.losses("a").size() == 3);
-  CHECK(runs.losses("a") == runs.losses("b"));
+  REQUIRE(runs.losses("single_run").size() == 3);
+  CHECK(runs.losses("single_run") == runs.losses("shared_run"));
   CHECK(wam::test::folder_content(runs.path() / "indices").size() == 2);
 }
