@@ -152,6 +152,8 @@ void add_sample(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("sample", "Write the sample world, a small robot dataset");
   const auto arguments = std::make_shared<SampleArguments>();
   command.add_option("--out", arguments->out, "Folder of the dataset")->required();
+  command.add_option("--layout", arguments->layout, "LeRobot's: v2.1, or v3.0")
+      ->capture_default_str();
   command.add_option("--pictures", arguments->pictures, "mp4, or images inside the tables")
       ->capture_default_str();
   command.add_option("--episodes", arguments->episodes, "Episodes of 45 to 80 frames")

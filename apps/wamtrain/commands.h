@@ -39,6 +39,7 @@ int bench_command(const BenchArguments& arguments, OutputFormat format);
 // Writes the sample world of data/sample_world.
 struct SampleArguments {
   std::filesystem::path out;
+  std::string layout = "v2.1";   // or v3.0
   std::string pictures = "mp4";  // or images
   std::int64_t episodes = 128;
   std::uint64_t seed = 0;

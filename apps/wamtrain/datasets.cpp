@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/wamtrain/index_progress.h"
 #include "apps/wamtrain/install.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
@@ -86,6 +87,8 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.bug_compatible = recipe.options.data.bug_compatible;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
+  options.index.folder = recipe.index_cache;
+  options.index.keep = false;
   return options;
 }
 
@@ -93,8 +96,12 @@ OpenedData open_data(const ResolvedRecipe& recipe,
                      const std::map<std::string, Statistics>& saved,
                      Log& log) {
   WindowDatasetOptions options = dataset_options(recipe);
+  options.index = index_options(recipe.index_cache, true, log);
   OpenedData out;
   for (auto& member : options.members) {
+    for (const auto& note : member.reader->meta().notes) {
+      log.info(fmt::format("data: {}: {}", member.reader->meta().name(), note));
+    }
     const std::string& tag = member.embodiment.tag;
     if (!out.statistics.contains(tag)) {
       auto settled = settle(statistics_for(tag, recipe, saved, options.members, log),

@@ -20,11 +20,13 @@ struct OpenedData {
 std::filesystem::path statistics_file(const ResolvedRecipe& recipe);
 
 // The datasets of a recipe with their readers, embodiments and columns, as the dataset and `plan`
-// take them; without statistics. Errors: DataError, ConfigError as the parts give them.
+// take them; without statistics. Their indices are used where they are there, and none is written.
+// Errors: DataError, ConfigError as the parts give them.
 WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe);
 
 // Statistics as data.statistics says; `saved` are those of the checkpoint that the run goes on
-// from, taken where the recipe would compute them. Writes nothing. Errors: as dataset_options.
+// from, taken where the recipe would compute them. Keeps the indices of the datasets, and writes
+// nothing else. Errors: as dataset_options.
 OpenedData open_data(const ResolvedRecipe& recipe,
                      const std::map<std::string, Statistics>& saved,
                      Log& log);

@@ -87,10 +87,13 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   check_validation(recipe, problems);
   out.text_cache =
       recipe.data.text_cache.empty() ? recipe.run.dir / "text_cache" : recipe.data.text_cache;
+  out.index_cache =
+      recipe.data.index_cache.empty() ? recipe.run.dir / "index" : recipe.data.index_cache;
   out.options.run.threads = out.threads;
   out.options.model = out.model.options;
   out.options.data = out.data.options;
   out.options.data.text_cache = out.text_cache;
+  out.options.data.index_cache = out.index_cache;
   out.options.train = out.train.options;
   return out;
 }

@@ -53,6 +53,7 @@ struct ResolvedRecipe {
   CoreShare cores;                // that this process may count on
   std::int64_t busy_threads = 1;  // that it would start with as many as an equal division gives
   std::filesystem::path text_cache;
+  std::filesystem::path index_cache;
   std::string source;  // the file it was read from
 
   // Canonical YAML, and its XXH3 in hex.

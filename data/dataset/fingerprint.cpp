@@ -27,23 +27,23 @@ void add(StreamHash& hash, const std::vector<std::int64_t>& values) {
 // Numbers, lengths, labels and starts of every episode.
 std::string hash_of_episodes(const Member& member) {
   StreamHash hash;
-  for (std::size_t e = 0; e < member.episodes.size(); ++e) {
-    const EpisodeScan& scan = member.episodes[e];
+  for (std::size_t e = 0; e < member.scan.episodes.size(); ++e) {
+    const EpisodeScan& scan = member.scan.episodes[e];
     std::vector<std::int64_t> facts = {member.reader().episode_number(static_cast<std::int64_t>(e)),
-                                       scan.length};
-    for (const auto& run : scan.runs) {
+                                       scan.facts.length};
+    for (const FrameRun& run : scan.facts.labels) {
       facts.push_back(run.begin);
-      facts.push_back(run.label);
+      facts.push_back(run.value);
     }
     add(hash, facts);
-    add(hash, scan.starts);
+    add(hash, scan.starts.values());
   }
   return in_words(hash);
 }
 
 std::string hash_of_texts(const Member& member) {
   StreamHash hash;
-  for (const EpisodeScan& scan : member.episodes) {
+  for (const EpisodeScan& scan : member.scan.episodes) {
     for (const std::string& text : scan.texts) {
       hash.update(text.c_str(), text.size() + 1);  // with its end
     }
@@ -56,16 +56,17 @@ Json describe_member(const Member& member) {
   const DatasetMember& source = member.source;
   const ViewGeometry& picture = member.geometry;
   std::uint64_t windows = 0;
-  for (const EpisodeScan& scan : member.episodes) windows += scan.starts.size();
+  for (const EpisodeScan& scan : member.scan.episodes) windows += scan.starts.size();
   return {{"embodiment", source.embodiment.tag},
           {"embodiment_record", hash_of(describe(source.embodiment))},
           {"statistics", hash_of(metadata_text({{source.statistics.tag, source.statistics}}))},
           {"weight", source.weight},
-          {"num_episodes", member.episodes.size()},
+          {"num_episodes", member.scan.episodes.size()},
           {"num_windows", windows},
           {"num_held_back_episodes", source.held_back_episodes},
           {"episodes_and_starts", hash_of_episodes(member)},
           {"instruction_texts", hash_of_texts(member)},
+          {"files", "xxh3 " + files_fingerprint(*source.reader, source.binding.cameras)},
           {"fps", source.reader->meta().info.fps},
           {"picture", fmt::format("{}x{}", picture.in_height, picture.in_width)}};
 }

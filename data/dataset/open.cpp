@@ -123,6 +123,14 @@ std::set<std::int64_t> held_back(const std::vector<EpisodeScan>& scans,
 
 using Member = WindowDataset::Common::Member;
 
+SetScan scan(const DatasetMember& source, const WindowDatasetOptions& options) {
+  return scan_episodes(
+      *source.reader,
+      indexed_facts(*source.reader, source.binding, options.scan_threads, options.index),
+      rule_of(source.embodiment, options),
+      instructions_of(source.embodiment, options.bug_compatible));
+}
+
 Member make_member(const DatasetMember& source, const WindowDatasetOptions& options) {
   const Embodiment& e = source.embodiment;
   const ViewGeometry geometry{source.binding.picture.height, source.binding.picture.width,
@@ -139,10 +147,9 @@ Member make_member(const DatasetMember& source, const WindowDatasetOptions& opti
   check_width(source, "state", member.state.width(), source.binding.state_width());
   check_width(source, "action", member.action.width(), source.binding.action_width());
   check_resolution(source);
-  member.episodes = scan_episodes(*source.reader, source.binding, member.rule, member.instructions,
-                                  options.scan_threads);
-  for (const auto& scan : member.episodes) {
-    for (const auto& text : scan.texts) {
+  member.scan = scan(source, options);
+  for (const auto& episode : member.scan.episodes) {
+    for (const auto& text : episode.texts) {
       if (member.prompt_of.count(text) == 0) member.prompt_of[text] = fill_prompt(e, text);
     }
   }
@@ -156,9 +163,10 @@ WindowDataset::Part make_part(const Member& member,
                               bool every_frame) {
   WindowDataset::Part part;
   part.first.push_back(0);
-  for (std::size_t e = 0; e < member.episodes.size(); ++e) {
-    const EpisodeScan& scan = member.episodes[e];
-    const auto windows = every_frame ? static_cast<std::size_t>(scan.length) : scan.starts.size();
+  for (std::size_t e = 0; e < member.scan.episodes.size(); ++e) {
+    const EpisodeScan& episode = member.scan.episodes[e];
+    const auto windows =
+        every_frame ? static_cast<std::size_t>(episode.facts.length) : episode.starts.size();
     if (windows == 0 || (held.count(static_cast<std::int64_t>(e)) > 0) != hold) continue;
     part.episodes.push_back(static_cast<std::int64_t>(e));
     part.first.push_back(part.first.back() + windows);
@@ -179,8 +187,8 @@ DatasetSplits open_window_datasets(WindowDatasetOptions options) {
   splits.held_back.reset(new WindowDataset(common));
   for (std::size_t m = 0; m < common->members.size(); ++m) {
     const Member& member = common->members[m];
-    const auto held = held_back(member.episodes, member.source.held_back_episodes, options.seed, m,
-                                member.name());
+    const auto held = held_back(member.scan.episodes, member.source.held_back_episodes,
+                                options.seed, m, member.name());
     for (const bool hold : {false, true}) {
       auto& parts = (hold ? *splits.held_back : *splits.training).parts_;
       auto part = make_part(member, held, hold, options.bug_compatible);
@@ -197,14 +205,12 @@ std::vector<WindowCount> count_windows(const WindowDatasetOptions& options) {
   std::vector<WindowCount> counts;
   for (std::size_t m = 0; m < options.members.size(); ++m) {
     const DatasetMember& member = options.members[m];
-    const auto scans = scan_episodes(
-        *member.reader, member.binding, rule_of(member.embodiment, options),
-        instructions_of(member.embodiment, options.bug_compatible), options.scan_threads);
+    const auto scans = scan(member, options).episodes;
     const auto held = held_back(scans, member.held_back_episodes, options.seed, m,
                                 member.reader->meta().root.string());
     WindowCount count;
     for (std::size_t e = 0; e < scans.size(); ++e) {
-      const auto windows = options.bug_compatible ? static_cast<std::size_t>(scans[e].length)
+      const auto windows = options.bug_compatible ? static_cast<std::size_t>(scans[e].facts.length)
                                                   : scans[e].starts.size();
       const bool is_held = held.count(static_cast<std::int64_t>(e)) > 0;
       (is_held ? count.held_back_windows : count.training_windows) += windows;

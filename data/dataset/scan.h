@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "data/embodiment/binding.h"
-#include "data/embodiment/embodiment.h"
+#include "data/dataset/set_facts.h"
+#include "data/dataset/start_frames.h"
 #include "data/lerobot/reader.h"
 #include "data/window/window.h"
 
@@ -13,18 +13,16 @@ namespace wam {
 
 // What is known of an episode before its first sample is asked for.
 struct EpisodeScan {
-  std::int64_t length = 0;
-  // Runs of equal span labels: labels_of(scan)[i] is that of the last run that begins at or before
-  // i.
-  struct Run {
-    std::int64_t begin = 0;
-    std::int64_t label = 0;
-  };
-  std::vector<Run> runs;
-  std::vector<std::int64_t> starts;  // that have a window, ascending
-  std::vector<std::string> texts;    // every text a sample may be given, each once
+  EpisodeFacts facts;
+  StartFrames starts;              // that have a window
+  std::vector<std::string> texts;  // every text a sample may be given, each once
 };
-std::vector<std::int64_t> labels_of(const EpisodeScan& scan);
+struct SetScan {
+  std::vector<std::string> texts;     // of all language columns; EpisodeFacts::language has places
+  std::vector<EpisodeScan> episodes;  // by episode_idx
+};
+// The span label of every frame.
+std::vector<std::int64_t> labels_of(const EpisodeFacts& facts);
 
 // How one of several instructions is chosen.
 enum class InstructionRule {
@@ -38,18 +36,15 @@ std::vector<std::size_t> eligible_texts(const std::vector<std::string>& texts,
                                         InstructionRule rule);
 
 // The text of every language key at a frame.
-std::vector<std::string> texts_at(const LeRobotReader& reader,
-                                  const Binding& binding,
+std::vector<std::string> texts_at(const SetScan& scan,
                                   std::int64_t episode_idx,
                                   std::int64_t frame);
 
-// Reads the label and language columns of every episode, in `threads` threads.
-// Errors: DataError naming dataset and episode, that of the first bad episode whatever the number
-// of threads; a start frame without any instruction.
-std::vector<EpisodeScan> scan_episodes(const LeRobotReader& reader,
-                                       const Binding& binding,
-                                       const WindowRule& rule,
-                                       InstructionRule instructions,
-                                       std::int64_t threads);
+// Finds the starts in what the tables say.
+// Errors: DataError for a start frame without any instruction.
+SetScan scan_episodes(const LeRobotReader& reader,
+                      SetFacts facts,
+                      const WindowRule& rule,
+                      InstructionRule instructions);
 
 }  // namespace wam

@@ -119,10 +119,10 @@ WindowDataset::Located WindowDataset::locate_in(std::size_t member,
   const auto e = static_cast<std::size_t>(next - part.first.begin()) - 1;
   const auto in_episode = member_window - part.first[e];
   const std::int64_t episode_idx = part.episodes[e];
-  const auto& scan = common_->members[member].episodes[static_cast<std::size_t>(episode_idx)];
+  const auto& scan = common_->members[member].episode(episode_idx);
   const bool every_frame = common_->options.bug_compatible;
   return {member, episode_idx,
-          every_frame ? static_cast<std::int64_t>(in_episode) : scan.starts[in_episode]};
+          every_frame ? static_cast<std::int64_t>(in_episode) : scan.starts.at(in_episode)};
 }
 
 WindowDataset::Located WindowDataset::locate(std::uint64_t window_idx) const {
@@ -143,8 +143,7 @@ void WindowDataset::redraw(Located& at, std::uint64_t ordinal) const {
   const auto& member = common_->members[at.member];
   const CounterStream stream(common_->options.seed, Purpose::kAnchor, ordinal);
   for (std::uint64_t attempt = 1;; ++attempt) {
-    const auto& starts = member.episodes[static_cast<std::size_t>(at.episode_idx)].starts;
-    if (std::binary_search(starts.begin(), starts.end(), at.start)) return;
+    if (member.episode(at.episode_idx).starts.contains(at.start)) return;
     require<DataError>(
         attempt < kTries,
         "drawing sample {} from LeRobot dataset {}: {} frames in a row have no window "
@@ -167,7 +166,7 @@ SampleDraws WindowDataset::draw(std::uint64_t window_idx,
   draws.clip = training ? draw_clip(member.geometry, member.source.embodiment.jitter,
                                     CounterStream(seed, Purpose::kAugmentation, ordinal))
                         : centre_clip(member.geometry);
-  const auto texts = texts_at(member.reader(), member.source.binding, at.episode_idx, at.start);
+  const auto texts = texts_at(member.scan, at.episode_idx, at.start);
   const auto eligible = eligible_texts(texts, member.instructions);
   invariant(!eligible.empty(), "a start without an instruction");
   const CounterStream instruction(seed, Purpose::kInstruction, ordinal);
@@ -185,8 +184,8 @@ Sample WindowDataset::load(std::uint64_t window_idx,
 
 Window WindowDataset::window_of(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
-  const auto& scan = member.episodes[static_cast<std::size_t>(draws.episode_idx)];
-  auto window = window_at(labels_of(scan), draws.start, member.rule);
+  const auto& scan = member.episode(draws.episode_idx);
+  auto window = window_at(labels_of(scan.facts), draws.start, member.rule);
   invariant(window.has_value(), "a sample of a start without a window");
   return *std::move(window);
 }
@@ -203,8 +202,7 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
                member.reader().episode_number(draws.episode_idx), draws.start};
   sample.clip = pictures(member_idx, draws, window);
   fill_vectors(member_idx, draws, window, sample);
-  const auto texts =
-      texts_at(member.reader(), member.source.binding, draws.episode_idx, draws.start);
+  const auto texts = texts_at(member.scan, draws.episode_idx, draws.start);
   const std::string& text = texts[draws.language_key];
   const auto known = member.prompt_of.find(text);
   sample.prompt =
@@ -257,7 +255,7 @@ std::vector<std::string> WindowDataset::prompts() const {
   for (std::size_t m = 0; m < parts_.size(); ++m) {
     const auto& member = common_->members[m];
     for (const auto e : parts_[m].episodes) {
-      for (const auto& text : member.episodes[static_cast<std::size_t>(e)].texts) {
+      for (const auto& text : member.episode(e).texts) {
         found.insert(member.prompt_of.at(text));
       }
     }

@@ -8,6 +8,7 @@
 
 #include "core/ops/picture/clip.h"
 #include "core/train/dataset.h"
+#include "data/dataset/set_index.h"
 #include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
 #include "data/lerobot/reader.h"
@@ -38,6 +39,7 @@ struct WindowDatasetOptions {
   bool bug_compatible = false;
   std::uint64_t seed = 0;
   std::int64_t scan_threads = 1;
+  SetIndexOptions index;  // where the labels and texts of the tables are kept
 };
 
 // Everything that is drawn for a sample.
@@ -50,11 +52,11 @@ struct SampleDraws {
 
 struct DatasetSplits;
 
-// Scans every episode's labels and texts, and splits the episodes: those of a member with the
-// smallest draws kHeldBack(member).uniform_double(episode_idx) are held back, among the ones that
-// have a window.
-// Errors: ConfigError (view size, members that do not stack, a rule without windows), DataError
-// (no window at all, nothing left to train on, statistics that do not fit), each with a fix.
+// Reads every episode's labels and texts, or takes them from the index, and splits the episodes:
+// those of a member with the smallest draws kHeldBack(member).uniform_double(episode_idx) are held
+// back, among the ones that have a window. Errors: ConfigError (view size, members that do not
+// stack, a rule without windows), DataError (no window at all, nothing left to train on, statistics
+// that do not fit), each with a fix.
 DatasetSplits open_window_datasets(WindowDatasetOptions options);
 
 // What open_window_datasets would find in each member, without its statistics: for predictions.

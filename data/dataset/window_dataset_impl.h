@@ -24,10 +24,13 @@ struct WindowDataset::Common {
     std::shared_ptr<const ClipPlan> plan;
     VectorNormaliser state;
     VectorNormaliser action;
-    std::vector<EpisodeScan> episodes;             // by episode_idx
+    SetScan scan;
     std::map<std::string, std::string> prompt_of;  // by instruction text
 
     [[nodiscard]] const LeRobotReader& reader() const { return *source.reader; }
+    [[nodiscard]] const EpisodeScan& episode(std::int64_t episode_idx) const {
+      return scan.episodes[static_cast<std::size_t>(episode_idx)];
+    }
     [[nodiscard]] std::string name() const { return source.reader->meta().root.string(); }
   };
   WindowDatasetOptions options;  // members moved out

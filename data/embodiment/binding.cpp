@@ -4,6 +4,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "data/embodiment/column_advice.h"
 
 namespace wam {
 namespace {
@@ -13,23 +14,48 @@ const ColumnOverride* mapped(const Embodiment& embodiment, const std::string& ke
   return found == embodiment.column_map.end() ? nullptr : &found->second;
 }
 
-std::vector<ColumnSlice> vector_slices(const LeRobotMeta& meta,
+// Part of a column that a record names; without start and end the whole column.
+ColumnSlice mapped_slice(const LeRobotReader& reader, const ColumnOverride& column) {
+  if (column.start) return {column.column, *column.start, *column.end};
+  return {column.column, 0, reader.column_width(0, column.column)};
+}
+
+std::vector<ColumnSlice> vector_slices(const LeRobotReader& reader,
                                        const Embodiment& embodiment,
                                        VectorKind kind) {
   const bool state = kind == VectorKind::kState;
-  const auto& keys = state ? embodiment.state_keys : embodiment.action_keys;
   const std::string prefix = state ? "state." : "action.";
-  const bool all_mapped = std::all_of(keys.begin(), keys.end(), [&](const auto& key) {
-    return mapped(embodiment, prefix + key) != nullptr;
-  });
-  auto slices =
-      all_mapped ? std::vector<ColumnSlice>(keys.size()) : find_vector_columns(meta, kind, keys);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (const auto* column = mapped(embodiment, prefix + keys[i])) {
-      slices[i] = {column->column, *column->start, *column->end};
-    }
+  std::vector<ColumnSlice> slices;
+  std::vector<ColumnSlice> taken;
+  std::vector<std::string> to_find;
+  std::vector<std::size_t> places;
+  for (const auto& key : state ? embodiment.state_keys : embodiment.action_keys) {
+    const auto* column = mapped(embodiment, prefix + key);
+    slices.push_back(column != nullptr ? mapped_slice(reader, *column) : ColumnSlice{});
+    if (column != nullptr) taken.push_back(slices.back());
+    if (column != nullptr) continue;
+    to_find.push_back(key);
+    places.push_back(slices.size() - 1);
   }
+  const auto found = find_vector_columns(reader.meta(), kind, to_find, taken);
+  for (std::size_t i = 0; i < found.size(); ++i) slices[places[i]] = found[i];
+  for (const auto& slice : slices) reader.require_column(0, slice);
   return slices;
+}
+
+// Where the keys of one kind are. An error of it ends in what the tables have, and in the entries
+// of the record that would name it.
+std::vector<ColumnSlice> vectors(const LeRobotReader& reader,
+                                 const Embodiment& embodiment,
+                                 VectorKind kind) {
+  try {
+    return vector_slices(reader, embodiment, kind);
+  } catch (const DataError& error) {
+    const std::string text = error.what();
+    const auto end = std::min(text.find(" Found: "), text.find(" Fix: "));
+    const auto& keys = kind == VectorKind::kState ? embodiment.state_keys : embodiment.action_keys;
+    throw DataError(fmt::format("{} {}", text.substr(0, end), column_advice(reader, kind, keys)));
+  }
 }
 
 std::string span_column(const LeRobotMeta& meta,
@@ -76,10 +102,8 @@ std::int64_t Binding::action_width() const {
 Binding bind(const LeRobotReader& reader, const Embodiment& embodiment) {
   const LeRobotMeta& meta = reader.meta();
   Binding out;
-  out.state = vector_slices(meta, embodiment, VectorKind::kState);
-  out.action = vector_slices(meta, embodiment, VectorKind::kAction);
-  for (const auto& slice : out.state) reader.require_column(0, slice);
-  for (const auto& slice : out.action) reader.require_column(0, slice);
+  out.state = vectors(reader, embodiment, VectorKind::kState);
+  out.action = vectors(reader, embodiment, VectorKind::kAction);
   for (const auto& key : embodiment.language_keys) {
     const auto* column = mapped(embodiment, key);
     out.language.push_back(column != nullptr ? column->column : find_language_column(meta, key));

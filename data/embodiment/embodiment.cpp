@@ -269,7 +269,7 @@ class Loader {
     const bool vector = key.rfind("state.", 0) == 0 || key.rfind("action.", 0) == 0;
     item.only(vector ? Texts{"column", "start", "end"} : Texts{"column"});
     ColumnOverride column{item.need<std::string>("column"), std::nullopt, std::nullopt};
-    if (vector) {
+    if (vector && (item.has("start") || item.has("end"))) {  // without both: the whole column
       column.start = item.need<std::int64_t>("start");
       column.end = item.need<std::int64_t>("end");
       if (item.has("start") && item.has("end") &&

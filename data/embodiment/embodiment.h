@@ -52,7 +52,7 @@ struct Placement {
 // Says where a key's values are, against what the dataset itself says.
 struct ColumnOverride {
   std::string column;
-  std::optional<std::int64_t> start;  // state and action only
+  std::optional<std::int64_t> start;  // state and action only; absent: the whole column
   std::optional<std::int64_t> end;
 };
 

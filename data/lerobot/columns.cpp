@@ -106,14 +106,14 @@ std::optional<ColumnSlice> slice_by_names(const LeRobotMeta& meta,
   return std::nullopt;
 }
 
-// No description names the key: the only key of an embodiment is the whole vector, and a vector as
-// wide as DROID's is laid out as DROID's.
+// No description names the key: one such key is the whole vector, unless others are parts of it,
+// and a vector as wide as DROID's is laid out as DROID's.
 ColumnSlice slice_by_convention(const LeRobotMeta& meta,
                                 const VectorRules& rules,
                                 const std::string& key,
-                                std::size_t num_keys) {
+                                bool owns_the_vector) {
   const LeRobotFeature& feature = vector_feature(meta, rules, key, rules.default_column);
-  if (num_keys == 1) return {feature.name, 0, feature.num_values()};
+  if (owns_the_vector) return {feature.name, 0, feature.num_values()};
   const bool is_joint = key == "joint_position";
   require<DataError>(
       (is_joint || key == "gripper_position") && feature.num_values() == rules.droid_width,
@@ -142,14 +142,28 @@ std::string mapped_language_column(const LeRobotMeta& meta, const std::string& k
 
 std::vector<ColumnSlice> find_vector_columns(const LeRobotMeta& meta,
                                              VectorKind kind,
-                                             const std::vector<std::string>& keys) {
+                                             const std::vector<std::string>& keys,
+                                             const std::vector<ColumnSlice>& taken) {
   const VectorRules rules = rules_of(meta, kind);
-  std::vector<ColumnSlice> slices;
-  for (const std::string& full_key : keys) {
-    const std::string key = short_key(full_key, rules.kind);
+  std::vector<ColumnSlice> slices(keys.size());
+  std::vector<std::size_t> missing;
+  bool is_shared = std::any_of(taken.begin(), taken.end(), [&](const ColumnSlice& slice) {
+    return slice.column == rules.default_column;
+  });
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string key = short_key(keys[i], rules.kind);
     std::optional<ColumnSlice> slice = slice_by_entry(meta, rules, key);
     if (!slice) slice = slice_by_names(meta, rules, key);
-    slices.push_back(slice ? *slice : slice_by_convention(meta, rules, key, keys.size()));
+    if (!slice) {
+      missing.push_back(i);
+      continue;
+    }
+    slices[i] = *slice;
+    is_shared = is_shared || slice->column == rules.default_column;
+  }
+  for (const std::size_t i : missing) {
+    slices[i] = slice_by_convention(meta, rules, short_key(keys[i], rules.kind),
+                                    missing.size() == 1 && !is_shared);
   }
   return slices;
 }

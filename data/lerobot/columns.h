@@ -28,12 +28,13 @@ struct ColumnSlice {
 };
 
 // One slice per key, in the order of `keys`: by modality.json, else by the names in info.json. A
-// key that neither describes is the whole vector when it is the embodiment's only one;
-// joint_position and gripper_position have DROID's places in a vector of DROID's width; anything
-// else is an error.
+// single key that neither describes is the whole vector, unless another key, or `taken`, has a part
+// of it; joint_position and gripper_position have DROID's places in a vector of DROID's width;
+// anything else is an error. Keys may lie in different columns.
 std::vector<ColumnSlice> find_vector_columns(const LeRobotMeta& meta,
                                              VectorKind kind,
-                                             const std::vector<std::string>& keys);
+                                             const std::vector<std::string>& keys,
+                                             const std::vector<ColumnSlice>& taken = {});
 
 // The camera feature behind "video.wrist_image".
 std::string find_camera(const LeRobotMeta& meta, const std::string& key);

@@ -65,6 +65,19 @@ void read_picture_size(const Json& names, LeRobotFeature& feature) {
   }
 }
 
+// "is_depth_map", at the top of `info` or under its older name.
+bool is_depth_map(const Json& entry) {
+  for (const char* group : {"info", "video_info"}) {
+    const auto info = entry.find(group);
+    if (info == entry.end() || !info->is_object()) continue;
+    for (const char* name : {"is_depth_map", "video.is_depth_map"}) {
+      const auto found = info->find(name);
+      if (found != info->end() && found->is_boolean() && found->get<bool>()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<LeRobotFeature> read_features(const Json& features, const std::string& where) {
@@ -81,6 +94,7 @@ std::vector<LeRobotFeature> read_features(const Json& features, const std::strin
     feature.dtype = json_field<std::string>(entry, "dtype", "a text such as float32", place);
     feature.shape =
         json_field<std::vector<std::int64_t>>(entry, "shape", "a list of whole numbers", place);
+    feature.is_depth = is_depth_map(entry);
     const auto names = entry.find("names");
     if (names != entry.end() && feature.is_camera()) {
       read_picture_size(*names, feature);

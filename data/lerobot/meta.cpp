@@ -1,8 +1,11 @@
 #include "data/lerobot/meta.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
@@ -13,16 +16,36 @@ namespace wam {
 namespace {
 
 void check_version(const std::string& version, const std::filesystem::path& root) {
-  if (version == "v2.0" || version == "v2.1") return;
   require<DataError>(
-      !version.starts_with("v3"),
-      "LeRobot dataset {}: layout {} is not built yet; v2.0 and v2.1 are. Fix: use a "
-      "v2.1 copy of the dataset (LeRobot 0.3.3 writes it).",
+      version == "v2.0" || version == "v2.1" || version == "v3.0",
+      "LeRobot dataset {}: info.json has the codebase_version '{}', expected v2.0, v2.1 or v3.0. "
+      "Fix: convert the dataset with LeRobot's own script.",
       root.string(), version);
+}
+
+// "0:57" is a range of episodes. "0:100" as the only split is what the converter of DROID
+// writes for the whole set, in percent.
+std::optional<std::pair<std::int64_t, std::int64_t>> read_training_split(const Json& info,
+                                                                         const std::string& where) {
+  const auto splits = info.find("splits");
+  if (splits == info.end() || !splits->is_object() || !splits->contains("train")) {
+    return std::nullopt;
+  }
+  const auto text = json_field<std::string>(*splits, "train", "a range such as 0:57", where);
+  if (text == "0:100" && splits->size() == 1) return std::nullopt;
+  const auto colon = text.find(':');
+  std::pair<std::int64_t, std::int64_t> range{-1, -1};
+  if (colon != std::string::npos) {
+    const char* end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), text.data() + colon, range.first);
+    const auto last = std::from_chars(text.data() + colon + 1, end, range.second);
+    const bool whole = first.ptr == text.data() + colon && last.ptr == end;
+    if (whole && first.ec == std::errc() && last.ec == std::errc()) return range;
+  }
   throw DataError(
-      fmt::format("LeRobot dataset {}: info.json has the codebase_version '{}', expected v2.0 or "
-                  "v2.1. Fix: convert the dataset with LeRobot 0.3.3.",
-                  root.string(), version));
+      fmt::format("{}: splits.train is '{}', expected a range of episodes such as "
+                  "0:57. Fix: mend info.json.",
+                  where, text));
 }
 
 LeRobotInfo read_info(const std::filesystem::path& root) {
@@ -52,55 +75,72 @@ LeRobotInfo read_info(const std::filesystem::path& root) {
     info.discarded_episodes = json_field<std::vector<std::int64_t>>(
         json, "discarded_episode_indices", "a list of whole numbers", where);
   }
+  info.training_episodes = read_training_split(json, where);
   return info;
 }
 
-// The first of these fields that is there and not null, as RLinf @ a3816b5 reads it.
-std::optional<std::int64_t> read_length(const Json& line, const std::string& where) {
-  for (const char* name : {"episode_length", "length", "num_frames", "num_steps"}) {
-    const auto found = line.find(name);
-    if (found == line.end() || found->is_null()) continue;
-    const auto length = json_field<std::int64_t>(line, name, "a whole number", where);
-    require<DataError>(length > 0, "{}: {} is {}, expected at least 1. Fix: drop the episode.",
-                       where, name, length);
-    return length;
+std::vector<LeRobotEpisode> used_episodes(std::vector<LeRobotEpisode> listed,
+                                          const LeRobotInfo& info,
+                                          std::vector<std::string>& notes) {
+  const std::set<std::int64_t> discarded(info.discarded_episodes.begin(),
+                                         info.discarded_episodes.end());
+  std::size_t num_discarded = 0;
+  std::size_t num_outside = 0;
+  std::vector<LeRobotEpisode> used;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    LeRobotEpisode& episode = listed[i];
+    const auto at = static_cast<std::int64_t>(i);
+    const auto& range = info.training_episodes;
+    const bool outside = range && (at < range->first || at >= range->second);
+    num_outside += outside ? 1 : 0;
+    if (outside) continue;
+    const bool drop = discarded.count(episode.number) > 0;
+    num_discarded += drop ? 1 : 0;
+    if (!drop) used.push_back(std::move(episode));
   }
-  return std::nullopt;
+  if (num_outside > 0) {
+    notes.push_back(fmt::format(
+        "{} of {} episodes lie outside of splits.train ({}:{}) and are not "
+        "used",
+        num_outside, listed.size(), info.training_episodes->first, info.training_episodes->second));
+  }
+  if (num_discarded > 0) {
+    notes.push_back(
+        fmt::format("{} of {} episodes are discarded by info.json "
+                    "(discarded_episode_indices)",
+                    num_discarded, listed.size()));
+  }
+  return used;
 }
 
-std::vector<LeRobotEpisode> read_episodes(const std::filesystem::path& root,
-                                          const std::vector<std::int64_t>& discarded) {
-  const auto path = root / "meta" / "episodes.jsonl";
-  std::vector<LeRobotEpisode> episodes;
-  for_each_json_line(path, [&](const Json& line, const std::string& where) {
-    const auto number = json_field<std::int64_t>(line, "episode_index", "a whole number", where);
-    if (std::find(discarded.begin(), discarded.end(), number) != discarded.end()) return;
-    episodes.push_back({number, read_length(line, where)});
-  });
-  std::sort(episodes.begin(), episodes.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
-  const auto twin =
-      std::adjacent_find(episodes.begin(), episodes.end(),
-                         [](const auto& a, const auto& b) { return a.number == b.number; });
-  require<DataError>(twin == episodes.end(),
-                     "{}: episode {} is listed twice. Fix: remove one of the lines.", path.string(),
-                     twin == episodes.end() ? 0 : twin->number);
-  require<DataError>(!episodes.empty(),
-                     "LeRobot dataset {}: no episode ({} lists none{}). Fix: give a dataset with "
-                     "episodes.",
-                     root.string(), path.string(),
-                     discarded.empty() ? "" : " that info.json does not discard");
-  return episodes;
+bool is_known_type(const std::string& dtype) {
+  constexpr std::array kKnown{"float16", "float32", "float64", "int8", "int16",
+                              "int32",   "int64",   "uint8",   "bool", "image",
+                              "video",   "string",  "language"};
+  return std::find(kKnown.begin(), kKnown.end(), dtype) != kKnown.end();
 }
 
-std::map<std::int64_t, std::string> read_tasks(const std::filesystem::path& root) {
-  std::map<std::int64_t, std::string> tasks;
-  for_each_json_line(
-      root / "meta" / "tasks.jsonl", [&](const Json& line, const std::string& where) {
-        const auto index = json_field<std::int64_t>(line, "task_index", "a whole number", where);
-        tasks[index] = json_field<std::string>(line, "task", "a text", where);
-      });
-  return tasks;
+void note_ignored_features(const LeRobotInfo& info, std::vector<std::string>& notes) {
+  std::vector<std::string> depth;
+  std::vector<std::string> unknown;
+  for (const LeRobotFeature& feature : info.features) {
+    if (feature.is_depth) depth.push_back(feature.name);
+    if (!is_known_type(feature.dtype)) {
+      unknown.push_back(fmt::format("{} ({})", feature.name, feature.dtype));
+    }
+  }
+  if (!depth.empty()) notes.push_back(fmt::format("depth maps are not read: {}", join(depth)));
+  if (!unknown.empty()) {
+    notes.push_back(fmt::format("features of unknown types are not read: {}", join(unknown)));
+  }
+}
+
+std::vector<std::string> video_features(const LeRobotInfo& info) {
+  std::vector<std::string> out;
+  for (const LeRobotFeature& feature : info.features) {
+    if (feature.dtype == "video") out.push_back(feature.name);
+  }
+  return out;
 }
 
 std::string read_embodiment_tag(const std::filesystem::path& root) {
@@ -139,11 +179,31 @@ LeRobotMeta read_lerobot_meta(const std::filesystem::path& root) {
   LeRobotMeta meta;
   meta.root = root;
   meta.info = read_info(root);
-  meta.episodes = read_episodes(root, meta.info.discarded_episodes);
-  meta.tasks = read_tasks(root);
+  if (meta.info.is_v3()) meta.videos = video_features(meta.info);
+  meta.episodes = used_episodes(
+      meta.info.is_v3() ? read_episode_tables(root, meta.videos) : read_episode_lines(root),
+      meta.info, meta.notes);
+  require<DataError>(!meta.episodes.empty(),
+                     "LeRobot dataset {}: no episode (the episode list is empty, or info.json "
+                     "discards all of it). Fix: give a dataset with episodes.",
+                     root.string());
+  meta.tasks = meta.info.is_v3() ? read_task_table(root) : read_task_lines(root);
+  meta.excluded_starts = read_step_filter(root);
+  note_ignored_features(meta.info, meta.notes);
   meta.modality = read_modality(root);
   meta.embodiment_tag = read_embodiment_tag(root);
   return meta;
+}
+
+std::vector<std::filesystem::path> list_files(const LeRobotMeta& meta) {
+  const auto folder = meta.root / "meta";
+  if (!meta.info.is_v3()) {
+    return {folder / "info.json", folder / "episodes.jsonl", folder / "tasks.jsonl"};
+  }
+  std::vector<std::filesystem::path> files = {folder / "info.json", folder / "tasks.parquet"};
+  const auto lists = parquet_files_below(folder / "episodes");
+  files.insert(files.end(), lists.begin(), lists.end());
+  return files;
 }
 
 }  // namespace wam

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wam {
@@ -32,13 +34,17 @@ struct LeRobotFeature {
   std::int64_t height = 0;
   std::int64_t width = 0;
 
-  [[nodiscard]] bool is_camera() const { return dtype == "video" || dtype == "image"; }
+  bool is_depth = false;  // a depth map: not read
+
+  [[nodiscard]] bool is_camera() const {
+    return (dtype == "video" || dtype == "image") && !is_depth;
+  }
   // Product of the shape: the width of a vector column, 1 for a scalar.
   [[nodiscard]] std::int64_t num_values() const;
 };
 
 struct LeRobotInfo {
-  std::string version;  // "v2.0", "v2.1"
+  std::string version;  // "v2.0", "v2.1", "v3.0"
   std::string robot_type;
   double fps = 0;
   std::int64_t total_frames = 0;  // what info.json claims; lengths of episodes are what counts
@@ -47,15 +53,39 @@ struct LeRobotInfo {
   std::string video_path;                // empty where null; may name files that do not exist
   std::vector<LeRobotFeature> features;  // in the order of info.json
   std::vector<std::int64_t> discarded_episodes;
+  // `splits.train`: places [first, second) in the sorted episode list. Absent: all.
+  std::optional<std::pair<std::int64_t, std::int64_t>> training_episodes;
 
+  [[nodiscard]] bool is_v3() const { return version == "v3.0"; }
   // Null when there is none.
   [[nodiscard]] const LeRobotFeature* feature(const std::string& name) const;
+};
+
+// Files that many episodes share are numbered within chunks (v3.0).
+struct LeRobotFileNumber {
+  std::int64_t chunk = 0;
+  std::int64_t file = 0;
+  auto operator<=>(const LeRobotFileNumber&) const = default;
+};
+
+// The part of a video file that is an episode's.
+struct LeRobotVideoPlace {
+  LeRobotFileNumber file;
+  // Seconds from the file's begin. A running sum of the writer's, which drifts away from the
+  // frames.
+  double from_s = 0;
+  std::int64_t first_frame = 0;  // frames of the episodes before it in the file
+  std::int64_t file_frames = 0;  // frames of all episodes in the file; 0: the list has no place
 };
 
 // One line of the episode list.
 struct LeRobotEpisode {
   std::int64_t number = 0;             // episode_index of the dataset; numbers may have gaps
   std::optional<std::int64_t> length;  // frames; absent in some converted sets
+  // v3.0 only:
+  std::int64_t first_index = 0;           // `index` of its first row
+  LeRobotFileNumber table;                // as the list says; writers are known to be one file off
+  std::vector<LeRobotVideoPlace> videos;  // in the order of LeRobotMeta::videos
 };
 
 // An entry of meta/modality.json. Fields that the file leaves out stay empty: their defaults depend
@@ -80,10 +110,16 @@ struct LeRobotModality {  // each in file order
 struct LeRobotMeta {
   std::filesystem::path root;
   LeRobotInfo info;
-  std::vector<LeRobotEpisode> episodes;  // ascending numbers, discarded ones left out, not empty
+  std::vector<std::string> videos;  // v3.0: features of dtype video, in the order of info.json
+  // Ascending numbers, not empty; without discarded ones and those outside of splits.train.
+  std::vector<LeRobotEpisode> episodes;
   std::map<std::int64_t, std::string> tasks;  // task_index -> text
   std::optional<LeRobotModality> modality;    // meta/modality.json, where present
   std::string embodiment_tag;                 // meta/embodiment.json; empty where absent
+  // meta/step_filter.jsonl: episode number -> frames, ascending, at which no sample starts.
+  std::map<std::int64_t, std::vector<std::int64_t>> excluded_starts;
+  // What of the dataset is not used, for the log: a sentence each.
+  std::vector<std::string> notes;
 
   // The dataset's folder name, for messages.
   [[nodiscard]] std::string name() const;
@@ -92,5 +128,8 @@ struct LeRobotMeta {
 // Reads meta/ of the dataset in `root`; opens no table and no video.
 // Errors: DataError (folder or file missing, malformed, a layout that is not built, no episode).
 LeRobotMeta read_lerobot_meta(const std::filesystem::path& root);
+
+// info.json and the files of the episode and task lists, in a fixed order.
+std::vector<std::filesystem::path> list_files(const LeRobotMeta& meta);
 
 }  // namespace wam

@@ -13,6 +13,7 @@
 #include "core/base/errors.h"
 #include "core/base/names.h"
 #include "data/lerobot/arrow_decode.h"
+#include "data/lerobot/row_reader.h"
 
 namespace wam {
 namespace {
@@ -36,6 +37,7 @@ std::size_t TableChunk::bytes() const {
 struct ParquetTable::Impl {
   std::filesystem::path path;
   std::unique_ptr<parquet::arrow::FileReader> reader;
+  std::unique_ptr<parquet::ParquetFileReader> row_reader;  // reads pages one by one
   std::vector<TableColumn> columns;
   std::vector<std::int64_t> row_starts{0};
   std::mutex mutex;
@@ -48,10 +50,13 @@ struct ParquetTable::Impl {
 void ParquetTable::Impl::open() {
   const std::string doing = fmt::format("opening the table {}", path.string());
   require<DataError>(std::filesystem::exists(path), "{}: no such file. {}", doing, kRestore);
-  auto file = value_of(arrow::io::ReadableFile::Open(path.string()), doing);
-  reader = value_of(parquet::arrow::OpenFile(std::move(file), arrow::default_memory_pool()), doing);
+  const auto file = value_of(arrow::io::ReadableFile::Open(path.string()), doing);
+  reader = value_of(parquet::arrow::OpenFile(file, arrow::default_memory_pool()), doing);
   reader->set_use_threads(false);
   const auto metadata = reader->parquet_reader()->metadata();
+  parquet::ReaderProperties by_page;
+  by_page.enable_buffered_stream();
+  row_reader = parquet::ParquetFileReader::Open(file, by_page, metadata);
   for (int group = 0; group < metadata->num_row_groups(); ++group) {
     row_starts.push_back(row_starts.back() + metadata->RowGroup(group)->num_rows());
   }
@@ -133,6 +138,58 @@ std::shared_ptr<TableChunk> ParquetTable::read(const std::string& name, std::siz
                                 : chunk->text.size();
   require<DataError>(found == rows, "{}: {} rows, expected {}. {}", where, found, rows, kRestore);
   return chunk;
+}
+
+std::int64_t ParquetTable::row_bytes(const std::string& name, std::size_t group) const {
+  if (column(name).kind != ColumnKind::kNumbers) return 0;
+  const auto leaves = impl_->leaves_of(name);
+  if (leaves.size() != 1) return 0;
+  return wam::row_bytes(*impl_->row_reader->metadata(), leaves[0], static_cast<int>(group));
+}
+
+std::shared_ptr<TableChunk> ParquetTable::read_rows(const std::string& name,
+                                                    std::size_t group,
+                                                    std::int64_t first,
+                                                    std::int64_t end) const {
+  const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
+  auto chunk = std::make_shared<TableChunk>();
+  try {
+    const std::lock_guard lock(impl_->mutex);
+    chunk->value_LD = wam::read_rows(*impl_->row_reader, impl_->leaves_of(name).at(0),
+                                     static_cast<int>(group), first, end, where);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
+  }
+  return chunk;
+}
+
+std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>& columns) const {
+  const std::string where = fmt::format("reading {}", impl_->path.string());
+  std::vector<int> leaves;
+  for (const std::string& name : columns) {
+    static_cast<void>(column(name));
+    for (const int leaf : impl_->leaves_of(name)) leaves.push_back(leaf);
+  }
+  std::shared_ptr<arrow::Table> table;
+  try {
+    const std::lock_guard lock(impl_->mutex);
+    table = value_of(impl_->reader->ReadTable(leaves), where);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
+  }
+  std::vector<TableChunk> out;
+  for (const std::string& name : columns) {
+    const auto cells = table->GetColumnByName(name);
+    require<DataError>(cells != nullptr, "{}: two columns are named '{}'. {}", where, name,
+                       kRestore);
+    out.push_back(
+        decode_column(*cells, fmt::format("column '{}' of {}", name, impl_->path.string())));
+  }
+  return out;
 }
 
 }  // namespace wam

@@ -56,6 +56,16 @@ class ParquetTable {
   [[nodiscard]] std::int64_t num_rows() const noexcept { return row_starts().back(); }
   [[nodiscard]] std::shared_ptr<TableChunk> read(const std::string& column,
                                                  std::size_t group) const;
+  // Bytes of a decoded row of a column of numbers, where its groups can be read in parts; else 0.
+  [[nodiscard]] std::int64_t row_bytes(const std::string& column, std::size_t group) const;
+  // Rows [first, end) of a group, counted from its first, of such a column; pages before them are
+  // passed over.
+  [[nodiscard]] std::shared_ptr<TableChunk> read_rows(const std::string& column,
+                                                      std::size_t group,
+                                                      std::int64_t first,
+                                                      std::int64_t end) const;
+  // Whole columns of a small table, read together.
+  [[nodiscard]] std::vector<TableChunk> read_whole(const std::vector<std::string>& columns) const;
 
  private:
   struct Impl;

@@ -13,6 +13,7 @@
 
 #include "data/lerobot/columns.h"
 #include "data/lerobot/meta.h"
+#include "data/lerobot/parquet_table.h"
 
 namespace wam {
 
@@ -31,7 +32,11 @@ struct LeRobotReaderOptions {
   std::size_t video_index_bytes = std::size_t{64} << 20U;  // frame times of the videos seen last
 };
 
-// Reads a LeRobot dataset, layouts v2.0 and v2.1: tables, mp4 video, pictures inside tables.
+// Reads a LeRobot dataset, layouts v2.0, v2.1 and v3.0: tables, video, pictures inside tables.
+//
+// Rows of v3.0 are found by their `index` (shared_tables.h) and proven by it and `episode_index`.
+// A video that has as many frames as the rows of its episodes shows row i in frame i; in any other
+// the frame nearest to the row's timestamp is taken, and more than half a frame away is an error.
 //
 // Episodes are addressed by `episode_idx`, the position in meta().episodes (0 ...
 // num_episodes()-1); the dataset's own numbers may have gaps and appear in messages. Frames are
@@ -61,13 +66,25 @@ class LeRobotReader {
   [[nodiscard]] std::int64_t episode_length(std::int64_t episode_idx) const;
   // Text of a task. Errors: DataError when the task list lacks the index.
   [[nodiscard]] const std::string& task_text(std::int64_t task_index) const;
+  // The same without blanks around it; nothing when the task list lacks the index.
+  [[nodiscard]] std::optional<std::string> instruction(std::int64_t task_index) const;
+  // The files that say which episodes there are and what their tasks mean, and the tables with
+  // their rows, whether they exist or not; each in a fixed order.
+  [[nodiscard]] std::vector<std::filesystem::path> meta_files() const;
+  [[nodiscard]] std::vector<std::filesystem::path> table_files() const;
+  // The videos of a camera; none where its pictures are in the tables.
+  [[nodiscard]] std::vector<std::filesystem::path> video_files(const std::string& camera) const;
 
   // Columns that the episode's table really has (info.json may promise others). Opens the table's
   // footer only, so that a missing action column is found cheaply at the start.
   [[nodiscard]] std::vector<std::string> columns(std::int64_t episode_idx) const;
+  [[nodiscard]] std::vector<TableColumn> table_columns(std::int64_t episode_idx) const;
+  // Values in a row of a column of numbers. Reads one row group at most.
+  [[nodiscard]] std::int64_t column_width(std::int64_t episode_idx,
+                                          const std::string& column) const;
   [[nodiscard]] bool has_column(std::int64_t episode_idx, const std::string& column) const;
-  // DataError "... has no column X. Found: ... Fix: ..." unless the episode's table has it and, for
-  // slices, unless its vectors are wide enough. Reads one row group at most.
+  // DataError unless the episode's table has the column, of numbers, and its vectors are wide
+  // enough. Reads one row group at most.
   void require_column(std::int64_t episode_idx, const ColumnSlice& slice) const;
 
   // (L, D) in the stored type (kFloat, kDouble, kLong, kInt, kBool ...), bit for bit; scalars have

@@ -44,6 +44,21 @@ FeatureStatistics column_statistics(const std::vector<double>& values, std::size
   return out;
 }
 
+FeatureStatistics pooled(const FeatureStatistics& a, const FeatureStatistics& b) {
+  FeatureStatistics out = empty(a.min.size());
+  out.count = a.count + b.count;
+  const double share = static_cast<double>(b.count) / static_cast<double>(out.count);
+  for (std::size_t c = 0; c < a.min.size(); ++c) {
+    const double apart = b.mean[c] - a.mean[c];
+    out.min[c] = std::min(a.min[c], b.min[c]);
+    out.max[c] = std::max(a.max[c], b.max[c]);
+    out.mean[c] = a.mean[c] + share * apart;
+    out.std.push_back(std::sqrt((1 - share) * a.std[c] * a.std[c] + share * b.std[c] * b.std[c] +
+                                share * (1 - share) * apart * apart));
+  }
+  return out;
+}
+
 std::vector<std::int64_t> statistics_frames(std::int64_t rows) {
   const auto wanted = static_cast<std::int64_t>(std::pow(static_cast<double>(rows), 0.75));
   const std::int64_t count =

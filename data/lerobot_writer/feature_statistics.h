@@ -23,4 +23,7 @@ std::vector<std::int64_t> statistics_frames(std::int64_t rows);
 FeatureStatistics picture_statistics(const std::vector<std::uint8_t>& pictures_TC,
                                      std::int64_t pixels);
 
+// Of the rows of both.
+FeatureStatistics pooled(const FeatureStatistics& a, const FeatureStatistics& b);
+
 }  // namespace wam::lerobot_writer

@@ -150,13 +150,16 @@ VideoEncoder choose_video_encoder(const std::string& wanted) {
 
 struct VideoFile::Impl {
   std::string what;
+  std::string encoder_name;
   PictureSize size;
+  int fps = 0;
   Output output;
   CodecContext encoder;
   Scaler scaler;
   Frame frame;
   Packet packet;
-  std::int64_t frames = 0;
+  std::int64_t frames = 0;  // of this encoder
+  std::int64_t before = 0;  // of the encoders before it
 
   // nullptr flushes.
   void encode(AVFrame* input) {
@@ -167,13 +170,15 @@ struct VideoFile::Impl {
       check(code, what, "encoding");
       packet.get()->stream_index = 0;
       packet.get()->duration = 1;
+      packet.get()->pts += before;
+      packet.get()->dts += before;
       av_packet_rescale_ts(packet.get(), encoder.get()->time_base,
                            output.get()->streams[0]->time_base);
       check(av_interleaved_write_frame(output.get(), packet.get()), what, "writing a frame");
     }
   }
 
-  void open_output(const std::filesystem::path& path, int fps) {
+  void open_output(const std::filesystem::path& path) {
     AVFormatContext* container = nullptr;
     check(avformat_alloc_output_context2(&container, nullptr, "mp4", path.c_str()), what,
           "creating the container");
@@ -197,9 +202,11 @@ VideoFile::VideoFile(const std::filesystem::path& path,
     : impl_(std::make_unique<Impl>()) {
   av_log_set_level(AV_LOG_ERROR);  // encoders print a page of statistics for every file
   impl_->what = path.string();
+  impl_->encoder_name = encoder.name;
   impl_->size = size;
+  impl_->fps = fps;
   impl_->encoder = open_video_encoder(encoder.name, size, fps, impl_->what);
-  impl_->open_output(path, fps);
+  impl_->open_output(path);
   constexpr int kExact = SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INP | SWS_BITEXACT;
   impl_->scaler =
       Scaler(sws_getContext(size.width, size.height, AV_PIX_FMT_RGB24, size.width, size.height,
@@ -211,11 +218,23 @@ VideoFile::VideoFile(const std::filesystem::path& path,
 
 VideoFile::~VideoFile() = default;
 
+void VideoFile::begin_episode() {
+  if (impl_->frames == 0) return;
+  impl_->encode(nullptr);  // an encoder that was flushed takes no more: another goes on
+  impl_->before += impl_->frames;
+  impl_->frames = 0;  // every episode is encoded as in a file of its own
+  impl_->encoder = open_video_encoder(impl_->encoder_name, impl_->size, impl_->fps, impl_->what);
+}
+
+std::int64_t VideoFile::bytes() const {
+  return avio_tell(impl_->output.get()->pb);
+}
+
 void VideoFile::add(const std::uint8_t* rgb_HWC) {
   AVFrame* frame = impl_->frame.get();
   check(av_frame_make_writable(frame), impl_->what, "encoding");
-  const std::array<const std::uint8_t*, 1> planes{rgb_HWC};
-  const std::array<int, 1> strides{impl_->size.width * 3};
+  const std::array<const std::uint8_t*, 4> planes{rgb_HWC};
+  const std::array<int, 4> strides{impl_->size.width * 3};
   sws_scale(impl_->scaler.get(), planes.data(), strides.data(), 0, impl_->size.height, frame->data,
             frame->linesize);
   frame->pts = impl_->frames++;

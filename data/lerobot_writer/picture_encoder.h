@@ -40,10 +40,14 @@ class VideoFile {
   VideoFile(VideoFile&&) = delete;
   VideoFile& operator=(VideoFile&&) = delete;
 
+  // What follows can be decoded without what came before.
+  void begin_episode();
   // The next frame: (height, width, 3), rows without padding.
   void add(const std::uint8_t* rgb_HWC);
   // Flushes the encoder and writes the index; without it the file is not readable.
   void finish();
+  // Written so far.
+  [[nodiscard]] std::int64_t bytes() const;
 
  private:
   struct Impl;

@@ -63,6 +63,31 @@ struct ColumnBuilder {
     return take(builder.Finish(), path);
   }
 
+  std::shared_ptr<arrow::Array> operator()(const DoubleColumn& column) {
+    feature = value_feature("float64");
+    arrow::DoubleBuilder builder;
+    check(builder.AppendValues(column.values), path);
+    return take(builder.Finish(), path);
+  }
+
+  std::shared_ptr<arrow::Array> operator()(const TextColumn& column) {
+    feature = value_feature("string");
+    arrow::StringBuilder builder;
+    check(builder.AppendValues(column.values), path);
+    return take(builder.Finish(), path);
+  }
+
+  std::shared_ptr<arrow::Array> operator()(const TextListColumn& column) {
+    feature = {{"feature", value_feature("string")}, {"_type", "Sequence"}};
+    auto text = std::make_shared<arrow::StringBuilder>();
+    arrow::ListBuilder builder(arrow::default_memory_pool(), text);
+    for (const auto& texts : column.values) {
+      check(builder.Append(), path);
+      check(text->AppendValues(texts), path);
+    }
+    return take(builder.Finish(), path);
+  }
+
   std::shared_ptr<arrow::Array> operator()(const PictureColumn& column) {
     feature = {{"_type", "Image"}};
     auto bytes = std::make_shared<arrow::BinaryBuilder>();
@@ -81,33 +106,93 @@ struct ColumnBuilder {
   }
 };
 
+// What pandas needs to make the column "task" the name of each row.
+std::string pandas_of_tasks() {
+  const auto column = [](const char* name, const char* pandas, const char* numpy) {
+    return ordered_json{{"name", name},
+                        {"field_name", name},
+                        {"pandas_type", pandas},
+                        {"numpy_type", numpy},
+                        {"metadata", nullptr}};
+  };
+  return ordered_json{
+      {"index_columns", {"task"}},
+      {"column_indexes", ordered_json::array()},
+      {"columns", {column("task_index", "int64", "int64"), column("task", "unicode", "object")}},
+      {"creator", {{"library", "pyarrow"}, {"version", "15.0.0"}}},
+      {"pandas_version", "2.0.0"}}
+      .dump();
+}
+
+std::shared_ptr<const arrow::KeyValueMetadata> metadata_of(TableKind kind,
+                                                           const ordered_json& features) {
+  if (kind == TableKind::kList) return nullptr;
+  if (kind == TableKind::kTasks) return arrow::key_value_metadata({"pandas"}, {pandas_of_tasks()});
+  const ordered_json info{{"info", {{"features", features}}}};
+  return arrow::key_value_metadata({"huggingface"}, {info.dump()});
+}
+
 }  // namespace
 
-void write_table(const std::filesystem::path& path, const std::vector<TableColumn>& columns) {
-  const std::string name = path.string();
-  std::vector<std::shared_ptr<arrow::Field>> fields;
-  std::vector<std::shared_ptr<arrow::Array>> arrays;
-  ordered_json features;
-  for (const auto& column : columns) {
-    ColumnBuilder builder{name, {}};
-    arrays.push_back(std::visit(builder, column.content));
-    invariant(arrays.back()->length() == arrays.front()->length(), "columns of equal length");
-    fields.push_back(arrow::field(column.name, arrays.back()->type()));
-    features[column.name] = builder.feature;
+struct TableFile::Impl {
+  std::string path;
+  TableKind kind = TableKind::kRows;
+  std::shared_ptr<arrow::io::FileOutputStream> file;
+  std::unique_ptr<parquet::arrow::FileWriter> writer;
+
+  std::shared_ptr<arrow::Table> table_of(const std::vector<TableColumn>& columns) const {
+    std::vector<std::shared_ptr<arrow::Field>> fields;
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    ordered_json features;
+    for (const auto& column : columns) {
+      ColumnBuilder builder{path, {}};
+      arrays.push_back(std::visit(builder, column.content));
+      invariant(arrays.back()->length() == arrays.front()->length(), "columns of equal length");
+      fields.push_back(arrow::field(column.name, arrays.back()->type()));
+      features[column.name] = builder.feature;
+    }
+    return arrow::Table::Make(arrow::schema(fields, metadata_of(kind, features)), arrays);
   }
-  const ordered_json metadata{{"info", {{"features", features}}}};
-  const auto schema =
-      arrow::schema(fields, arrow::key_value_metadata({"huggingface"}, {metadata.dump()}));
-  const auto table = arrow::Table::Make(schema, arrays);
-  const auto file = take(arrow::io::FileOutputStream::Open(name), name);
-  const auto properties =
-      parquet::WriterProperties::Builder().compression(parquet::Compression::SNAPPY)->build();
-  const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+
+  void open(const arrow::Schema& schema) {
+    const auto properties =
+        parquet::WriterProperties::Builder().compression(parquet::Compression::SNAPPY)->build();
+    const auto arrow_properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+    writer = take(parquet::arrow::FileWriter::Open(schema, arrow::default_memory_pool(), file,
+                                                   properties, arrow_properties),
+                  path);
+  }
+};
+
+TableFile::TableFile(std::filesystem::path path, TableKind kind) : impl_(std::make_unique<Impl>()) {
+  impl_->path = path.string();
+  impl_->kind = kind;
+  impl_->file = take(arrow::io::FileOutputStream::Open(impl_->path), impl_->path);
+}
+
+TableFile::~TableFile() = default;
+
+void TableFile::add(const std::vector<TableColumn>& columns, std::int64_t group_rows) {
+  const auto table = impl_->table_of(columns);
+  if (!impl_->writer) impl_->open(*table->schema());
+  const std::int64_t rows = group_rows == kOneGroup ? table->num_rows() : group_rows;
+  check(impl_->writer->WriteTable(*table, rows), impl_->path);
+}
+
+void TableFile::finish() {
+  check(impl_->writer->Close(), impl_->path);
+  check(impl_->file->Close(), impl_->path);
+}
+
+std::int64_t TableFile::bytes() const {
+  return take(impl_->file->Tell(), impl_->path);
+}
+
+void write_table(const std::filesystem::path& path, const std::vector<TableColumn>& columns) {
   constexpr std::int64_t kRowsInGroup = 100;
-  check(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), file, kRowsInGroup,
-                                   properties, arrow_properties),
-        name);
-  check(file->Close(), name);
+  TableFile file(path, TableKind::kRows);
+  file.add(columns, kRowsInGroup);
+  file.finish();
 }
 
 }  // namespace wam::lerobot_writer

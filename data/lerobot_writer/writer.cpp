@@ -6,8 +6,7 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
-#include "data/lerobot_writer/feature_statistics.h"
-#include "data/lerobot_writer/table_writer.h"
+#include "data/lerobot_writer/dataset_files.h"
 
 namespace wam::lerobot_writer {
 namespace {
@@ -15,44 +14,10 @@ namespace {
 using nlohmann::ordered_json;
 using std::filesystem::path;
 
-constexpr std::int64_t kEpisodesInChunk = 1000;
-constexpr const char* kDataPath =
-    "data/chunk-{episode_chunk:03d}/episode_{episode_index:06d}.parquet";
-constexpr const char* kVideoPath =
-    "videos/chunk-{episode_chunk:03d}/{video_key}/episode_{episode_index:06d}.mp4";
 constexpr std::array kCountedColumns{"frame_index", "episode_index", "index", "task_index"};
-
-path data_file(std::int64_t episode) {
-  return fmt::format("data/chunk-{:03d}/episode_{:06d}.parquet", episode / kEpisodesInChunk,
-                     episode);
-}
-
-path video_file(const std::string& key, std::int64_t episode) {
-  return fmt::format("videos/chunk-{:03d}/{}/episode_{:06d}.mp4", episode / kEpisodesInChunk, key,
-                     episode);
-}
 
 std::size_t picture_bytes(PictureSize size) {
   return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
-}
-
-ordered_json to_json(const FeatureStatistics& statistics) {
-  return {{"min", statistics.min},
-          {"max", statistics.max},
-          {"mean", statistics.mean},
-          {"std", statistics.std},
-          {"count", {statistics.count}}};
-}
-
-// LeRobot keeps picture statistics as (3, 1, 1).
-ordered_json to_picture_json(const FeatureStatistics& statistics) {
-  ordered_json out = to_json(statistics);
-  for (const char* name : {"min", "max", "mean", "std"}) {
-    ordered_json nested = ordered_json::array();
-    for (const auto& value : out[name]) nested.push_back({{value}});
-    out[name] = nested;
-  }
-  return out;
 }
 
 ordered_json camera_feature(const Camera& camera, const Format& format, const std::string& codec) {
@@ -85,13 +50,37 @@ std::vector<double> widened(const std::vector<std::int64_t>& values) {
 
 }  // namespace
 
+ordered_json to_json(const NamedStatistics& statistics) {
+  const FeatureStatistics& values = statistics.values;
+  ordered_json out{{"min", values.min},
+                   {"max", values.max},
+                   {"mean", values.mean},
+                   {"std", values.std},
+                   {"count", {values.count}}};
+  if (!statistics.is_picture) return out;
+  for (const char* name : {"min", "max", "mean", "std"}) {
+    ordered_json nested = ordered_json::array();
+    for (const auto& value : out[name]) nested.push_back({{value}});
+    out[name] = nested;
+  }
+  return out;
+}
+
+void add_pictures(VideoFile& video,
+                  const std::vector<std::uint8_t>& pictures_THWC,
+                  PictureSize size) {
+  const std::size_t bytes = picture_bytes(size);
+  for (std::size_t at = 0; at < pictures_THWC.size(); at += bytes) {
+    video.add(pictures_THWC.data() + at);
+  }
+}
+
 struct Writer::Impl {
   path root;
   Format format;
   VideoEncoder encoder;
   std::vector<std::string> tasks;
-  std::string episode_lines;
-  std::string statistics_lines;
+  std::unique_ptr<DatasetFiles> files;
   std::int64_t episodes = 0;
   std::int64_t frames = 0;
 
@@ -127,15 +116,6 @@ struct Writer::Impl {
     return column;
   }
 
-  void write_video(const Camera& camera, const std::vector<std::uint8_t>& pictures) const {
-    const path file = root / video_file(camera.key, episodes);
-    std::filesystem::create_directories(file.parent_path());
-    VideoFile video(file, encoder, camera.size, format.fps);
-    const std::size_t bytes = picture_bytes(camera.size);
-    for (std::size_t at = 0; at < pictures.size(); at += bytes) video.add(pictures.data() + at);
-    video.finish();
-  }
-
   // The five columns that every LeRobot table has.
   std::vector<TableColumn> automatic_columns(std::int64_t rows, std::int64_t task) const {
     FloatColumn timestamp;
@@ -153,15 +133,16 @@ struct Writer::Impl {
   }
 
   // Writes the videos, returns the table's columns and fills the statistics of all features.
-  std::vector<TableColumn> record(const Recording& recording, ordered_json& statistics) {
+  std::vector<TableColumn> record(const Recording& recording,
+                                  std::vector<NamedStatistics>& statistics) {
     std::vector<TableColumn> columns;
     for (std::size_t i = 0; i < format.cameras.size(); ++i) {
       const Camera& camera = format.cameras[i];
       const auto& pictures = recording.pictures_THWC[i];
-      statistics[camera.key] = to_picture_json(
-          picture_statistics(pictures, std::int64_t{camera.size.height} * camera.size.width));
+      const std::int64_t pixels = std::int64_t{camera.size.height} * camera.size.width;
+      statistics.push_back({camera.key, picture_statistics(pictures, pixels), true});
       if (format.pictures == PictureLayout::kMp4) {
-        write_video(camera, pictures);
+        files->add_video(i, pictures);
       } else {
         columns.push_back({camera.key, picture_column(pictures, camera.size)});
       }
@@ -169,7 +150,8 @@ struct Writer::Impl {
     for (std::size_t i = 0; i < format.vectors.size(); ++i) {
       const Vector& vector = format.vectors[i];
       const std::size_t width = vector.names.size();
-      statistics[vector.key] = to_json(column_statistics(widened(recording.vectors[i]), width));
+      statistics.push_back(
+          {vector.key, column_statistics(widened(recording.vectors[i]), width), false});
       columns.push_back(
           {vector.key, FloatColumn{recording.vectors[i], static_cast<std::int64_t>(width)}});
     }
@@ -178,7 +160,7 @@ struct Writer::Impl {
       const auto values = integers != nullptr
                               ? widened(integers->values)
                               : widened(std::get<FloatColumn>(column.content).values);
-      statistics[column.name] = to_json(column_statistics(values, 1));
+      statistics.push_back({column.name, column_statistics(values, 1), false});
       columns.push_back(std::move(column));
     }
     return columns;
@@ -199,24 +181,6 @@ struct Writer::Impl {
     }
     return out;
   }
-
-  ordered_json info() const {
-    const bool video = format.pictures == PictureLayout::kMp4;
-    const auto cameras = static_cast<std::int64_t>(format.cameras.size());
-    return {{"codebase_version", "v2.1"},
-            {"robot_type", format.robot_type},
-            {"total_episodes", episodes},
-            {"total_frames", frames},
-            {"total_tasks", tasks.size()},
-            {"total_videos", video ? episodes * cameras : 0},
-            {"total_chunks", (episodes + kEpisodesInChunk - 1) / kEpisodesInChunk},
-            {"chunks_size", kEpisodesInChunk},
-            {"fps", format.fps},
-            {"splits", {{"train", fmt::format("0:{}", episodes)}}},
-            {"data_path", kDataPath},
-            {"video_path", video ? ordered_json(kVideoPath) : ordered_json(nullptr)},
-            {"features", features()}};
-  }
 };
 
 Writer::Writer(path root, Format format) : impl_(std::make_unique<Impl>()) {
@@ -225,23 +189,17 @@ Writer::Writer(path root, Format format) : impl_(std::make_unique<Impl>()) {
   if (impl_->format.pictures == PictureLayout::kMp4) {
     impl_->encoder = choose_video_encoder(impl_->format.video_encoder);
   }
+  const auto make = impl_->format.version == Version::k30 ? make_shared_files : make_episode_files;
+  impl_->files = make(impl_->root, impl_->format, impl_->encoder);
 }
 
 Writer::~Writer() = default;
 
 void Writer::add(const Recording& recording) {
   impl_->check(recording);
-  ordered_json statistics;
-  const auto columns = impl_->record(recording, statistics);
-  const path file = impl_->root / data_file(impl_->episodes);
-  std::filesystem::create_directories(file.parent_path());
-  write_table(file, columns);
-  const ordered_json episode{{"episode_index", impl_->episodes},
-                             {"tasks", {recording.task}},
-                             {"length", recording.frames}};
-  const ordered_json stats{{"episode_index", impl_->episodes}, {"stats", statistics}};
-  impl_->episode_lines += episode.dump() + "\n";
-  impl_->statistics_lines += stats.dump() + "\n";
+  std::vector<NamedStatistics> statistics;
+  impl_->files->add_rows(impl_->record(recording, statistics));
+  impl_->files->end_episode(recording, statistics);
   ++impl_->episodes;
   impl_->frames += recording.frames;
 }
@@ -249,16 +207,10 @@ void Writer::add(const Recording& recording) {
 void Writer::finish() {
   const path meta = impl_->root / "meta";
   std::filesystem::create_directories(meta);
-  std::string task_lines;
-  for (std::size_t i = 0; i < impl_->tasks.size(); ++i) {
-    const ordered_json task{{"task_index", i}, {"task", impl_->tasks[i]}};
-    task_lines += task.dump() + "\n";
-  }
-  write_file_atomically(meta / "tasks.jsonl", task_lines);
-  write_file_atomically(meta / "episodes.jsonl", impl_->episode_lines);
-  write_file_atomically(meta / "episodes_stats.jsonl", impl_->statistics_lines);
+  ordered_json info = impl_->files->finish(impl_->tasks);
+  info["features"] = impl_->features();
   constexpr int kIndent = 4;
-  write_file_atomically(meta / "info.json", impl_->info().dump(kIndent) + "\n");
+  write_file_atomically(meta / "info.json", info.dump(kIndent) + "\n");
 }
 
 std::int64_t Writer::frames() const noexcept {

@@ -13,8 +13,11 @@
 
 namespace wam::lerobot_writer {
 
-// Where the pictures go: one mp4 per episode and camera, or PNG files inside the parquet tables.
+// Where the pictures go: mp4 files of each camera, or PNG files inside the parquet tables.
 enum class PictureLayout { kMp4, kImages };
+
+// v2.1: files of their own for every episode; v3.0: many episodes a file.
+enum class Version { k21, k30 };
 
 // What every episode holds.
 struct Camera {
@@ -28,10 +31,15 @@ struct Vector {
 struct Format {
   std::string robot_type;
   int fps = 10;
+  Version version = Version::k21;
   PictureLayout pictures = PictureLayout::kMp4;
   std::string video_encoder = "auto";  // as in choose_video_encoder; mp4 only
   std::vector<Camera> cameras;
   std::vector<Vector> vectors;
+  // v3.0: a file that has grown to this takes no further episode; files of a chunk.
+  std::int64_t data_file_bytes = 100'000'000;
+  std::int64_t video_file_bytes = 200'000'000;
+  std::int64_t files_in_chunk = 1000;
 };
 
 struct Recording {
@@ -41,8 +49,8 @@ struct Recording {
   std::vector<std::vector<float>> vectors;               // one per vector, frames x width
 };
 
-// Writes a LeRobot v2.1 dataset, as LeRobot itself would (lerobot @ v0.3.3): data/, videos/,
-// meta/{info.json, tasks.jsonl, episodes.jsonl, episodes_stats.jsonl}.
+// Writes a LeRobot dataset, as LeRobot itself would: v2.1 (lerobot @ v0.3.3) or v3.0 (@ v0.6.1;
+// without the statistics of each episode, which its reader skips, and without quantiles).
 // Errors: DeviceError when a file cannot be written; ConfigError when there is no video encoder;
 // InvariantError when a recording does not have the announced form.
 class Writer {
@@ -70,6 +78,11 @@ class Writer {
 
 }  // namespace wam::lerobot_writer
 
+template <>
+struct wam::EnumNames<wam::lerobot_writer::Version> {
+  static constexpr std::array table{std::pair{lerobot_writer::Version::k21, "v2.1"},
+                                    std::pair{lerobot_writer::Version::k30, "v3.0"}};
+};
 template <>
 struct wam::EnumNames<wam::lerobot_writer::PictureLayout> {
   static constexpr std::array table{std::pair{lerobot_writer::PictureLayout::kMp4, "mp4"},

@@ -32,7 +32,7 @@ struct DatasetSection {
 
   template <class V>
   void fields(V&& v) {
-    v("path", path, "Folder of a LeRobot dataset, v2.0 or v2.1 (the one that holds meta/).");
+    v("path", path, "Folder of a LeRobot dataset, v2.0, v2.1 or v3.0 (the one that holds meta/).");
     v("embodiment", embodiment,
       "Name of a record in configs/embodiment, or the path of a YAML file of one's own.");
     v("weight", weight,
@@ -48,6 +48,7 @@ struct DataSection {
   std::int64_t prefetch = 4;
   TransformOn transform_on = TransformOn::kCpu;
   std::filesystem::path text_cache;
+  std::filesystem::path index_cache;
   std::string statistics = "auto";
   double range_floor = 0;
   bool bug_compatible = false;
@@ -76,6 +77,10 @@ struct DataSection {
       "scarce.");
     v("text_cache", text_cache,
       "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
+    v("index_cache", index_cache,
+      "Folder of the indices of the datasets: labels and texts of all episodes, read from the "
+      "tables "
+      "once; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
       "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "

@@ -52,6 +52,7 @@ void check(const SampleWorldOptions& options) {
 // choice are the same.
 ordered_json description(const SampleWorldOptions& options, bool complete) {
   ordered_json out{{"format", kFormat},
+                   {"version", std::string(name_of(options.version))},
                    {"layout", std::string(name_of(options.layout))},
                    {"episodes", options.episodes},
                    {"seed", options.seed},
@@ -111,6 +112,7 @@ lerobot_writer::Format format_of(const SampleWorldOptions& options) {
   lerobot_writer::Format format;
   format.robot_type = "sample_arm";
   format.fps = kFps;
+  format.version = options.version;
   format.pictures = options.layout;
   format.video_encoder = options.video_encoder;
   for (const auto view : sample_world::kViewNames) {

@@ -14,6 +14,7 @@ namespace wam {
 // and from none of them alone.
 struct SampleWorldOptions {
   std::filesystem::path path;
+  lerobot_writer::Version version = lerobot_writer::Version::k21;
   lerobot_writer::PictureLayout layout = lerobot_writer::PictureLayout::kMp4;
   std::int64_t episodes = 128;  // of 45 to 80 frames at 10 fps
   std::uint64_t seed = 0;
@@ -24,7 +25,7 @@ struct SampleWorldOptions {
   std::string video_encoder = "auto";  // an encoder of FFmpeg; mp4 only
 };
 
-// Writes a LeRobot v2.1 dataset: views left, right and wrist of 32x64 pixels; observation.state
+// Writes a LeRobot dataset: views left, right and wrist of 32x64 pixels; observation.state
 // and action: three joint angles in radians, the action being the angles one frame later;
 // meta/modality.json names them joint_position, and the task text annotation.task.
 // The same options, FFmpeg and Arrow give the same bytes.

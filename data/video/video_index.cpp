@@ -2,40 +2,66 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/base/errors.h"
 #include "data/video/container.h"
+#include "data/video/sample_table.h"
 
 namespace wam {
 namespace {
 
 constexpr const char* kRestore = "Fix: restore the file from the dataset's source.";
 
-struct PacketScan {
-  std::int64_t packets = 0;
-  bool last_is_short = false;
+// How far a file was read.
+struct Scan {
+  std::int64_t whole = 0;     // frames that are there
+  std::int64_t promised = 0;  // frames that the container's own index lists
 };
 
-PacketScan scan_packets(const VideoContainer& container, VideoIndex& index) {
+void add_frame(VideoIndex& index, std::int64_t pts, bool is_key, bool is_shown) {
+  if (is_key) index.keyframes.push_back(pts);
+  if (is_key && is_shown) ++index.num_keyframes;
+  if (is_shown) index.pts.push_back(pts);
+}
+
+// The frames of an mp4 by its index alone, so that a file of any size costs the same: what FFmpeg
+// made of it (decoding times, keyframes, edits) and the offsets that it keeps to itself.
+std::optional<Scan> scan_sample_table(const VideoContainer& container, VideoIndex& index) {
+  const auto offsets = read_composition_offsets(index.path, container.stream->id);
+  const int entries = avformat_index_get_entries_count(container.stream);
+  if (!offsets || static_cast<std::size_t>(entries) != offsets->size()) return std::nullopt;
+  const auto file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(index.path));
+  Scan scan{0, entries};
+  for (int i = 0; i < entries; ++i) {
+    const AVIndexEntry* entry = avformat_index_get_entry(container.stream, i);
+    if (entry->pos + entry->size > file_bytes) break;
+    ++scan.whole;
+    add_frame(index, entry->timestamp + (*offsets)[static_cast<std::size_t>(i)],
+              (entry->flags & AVINDEX_KEYFRAME) != 0, (entry->flags & AVINDEX_DISCARD_FRAME) == 0);
+  }
+  return scan;
+}
+
+Scan scan_packets(const VideoContainer& container, VideoIndex& index) {
   const PacketHandle packet(av_packet_alloc());
   check_allocated(packet.get());
-  PacketScan scan;
-  while (read_packet(container, packet.get(), index.path)) {
+  Scan scan;
+  bool is_short = false;
+  while (!is_short && read_packet(container, packet.get(), index.path)) {
     const AVPacket& p = *packet.get();
     require<DataError>(
         p.pts != AV_NOPTS_VALUE,
         "reading the video {}: packet {} has no presentation time. Fix: write the video "
         "as mp4.",
-        index.path.string(), scan.packets);
-    ++scan.packets;
-    scan.last_is_short = (p.flags & AV_PKT_FLAG_CORRUPT) != 0;
-    if (scan.last_is_short) break;
-    const bool is_key = (p.flags & AV_PKT_FLAG_KEY) != 0;
-    const bool is_shown = (p.flags & AV_PKT_FLAG_DISCARD) == 0;
-    if (is_key) index.keyframes.push_back(p.pts);
-    if (is_key && is_shown) ++index.num_keyframes;
-    if (is_shown) index.pts.push_back(p.pts);
+        index.path.string(), scan.whole);
+    is_short = (p.flags & AV_PKT_FLAG_CORRUPT) != 0;
+    if (is_short) break;
+    ++scan.whole;
+    add_frame(index, p.pts, (p.flags & AV_PKT_FLAG_KEY) != 0, (p.flags & AV_PKT_FLAG_DISCARD) == 0);
   }
+  scan.promised = std::max<std::int64_t>(avformat_index_get_entries_count(container.stream),
+                                         scan.whole + (is_short ? 1 : 0));
   return scan;
 }
 
@@ -67,7 +93,7 @@ std::int64_t VideoIndex::keyframe_before(std::int64_t ordinal) const {
   return *(after - 1);
 }
 
-VideoIndex read_video_index(const std::filesystem::path& path) {
+VideoIndex read_video_index(const std::filesystem::path& path, IndexSource source) {
   const VideoContainer container = open_video_container(path);
   VideoIndex index;
   index.path = path;
@@ -75,14 +101,14 @@ VideoIndex read_video_index(const std::filesystem::path& path) {
   index.height = container.stream->codecpar->height;
   index.width = container.stream->codecpar->width;
   index.time_base = av_q2d(container.stream->time_base);
-  const PacketScan scan = scan_packets(container, index);
-  const std::int64_t promised = avformat_index_get_entries_count(container.stream);
+  std::optional<Scan> quick;
+  if (source == IndexSource::kContainer) quick = scan_sample_table(container, index);
+  const Scan scan = quick ? *quick : scan_packets(container, index);
   require<DataError>(
-      !scan.last_is_short && scan.packets >= promised,
+      scan.whole >= scan.promised,
       "reading the video {}: the file ({} bytes) is cut off: it promises {} frames and "
       "ends in frame {}. {}",
-      path.string(), std::filesystem::file_size(path), promised,
-      std::max<std::int64_t>(scan.packets - (scan.last_is_short ? 1 : 0), 0), kRestore);
+      path.string(), std::filesystem::file_size(path), scan.promised, scan.whole, kRestore);
   require<DataError>(!index.pts.empty(), "reading the video {}: it holds no frame. {}",
                      path.string(), kRestore);
   std::sort(index.pts.begin(), index.pts.end());

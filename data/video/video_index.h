@@ -7,8 +7,9 @@
 
 namespace wam {
 
-// Where the frames of a video file are. Built from the container alone: every packet is read once,
-// nothing is decoded. Plain data afterwards, to be shared by any number of decoders.
+// Where the frames of a video file are. Built from the container alone: of an mp4 its index is
+// read, of other containers every packet once; nothing is decoded. Plain data afterwards, to be
+// shared by any number of decoders.
 //
 // The ordinal of a frame is its place in presentation order, from 0; frames that an edit list hides
 // do not count. Times are presentation times (PTS) in units of time_base seconds.
@@ -38,8 +39,13 @@ struct VideoIndex {
   }
 };
 
+// kPackets reads every packet of any container. The two agree: it is there for containers without
+// an index, and for tests.
+enum class IndexSource { kContainer, kPackets };
+
 // Errors: DataError naming the file and what is wrong with it (missing, no moov, cut off in the
 // middle, no video stream, frames without times or with equal times).
-VideoIndex read_video_index(const std::filesystem::path& path);
+VideoIndex read_video_index(const std::filesystem::path& path,
+                            IndexSource source = IndexSource::kContainer);
 
 }  // namespace wam

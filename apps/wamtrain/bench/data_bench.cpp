@@ -7,6 +7,7 @@
 
 #include "apps/wamtrain/bench/data_stream.h"
 #include "apps/wamtrain/bench/host_facts.h"
+#include "apps/wamtrain/bench/open_bench.h"
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/torchvision.h"
 #include "core/base/instruction_set.h"
@@ -194,6 +195,7 @@ BenchResult bench_data(const BenchContext& context) {
         {"gpu_transform_ratio", "rate by that of decoding alone", alone_s / wall_s, "share", {}});
   }
   stream.loader.reset();  // its threads would go on decoding
+  out.figures.push_back(measure_opening(context, stream.data.statistics));
   add_transform(context, *stream.data.splits.training, out);
   return out;
 }

@@ -52,8 +52,8 @@ class EncodersBench {
     const auto encoders = load_encoders(context_.recipe, placement(), context_.log);
     // Channels innermost, as the loader's pictures lie.
     const at::Tensor video_BCTHW =
-        random_values({clips_, c.clip_frames(), c.target_height, c.target_width, 3}, context_.device,
-                      context_.type, 0.5)
+        random_values({clips_, c.clip_frames(), c.target_height, c.target_width, 3},
+                      context_.device, context_.type, 0.5)
             .clamp_(-1.0, 1.0)
             .permute({0, 4, 1, 2, 3});
     const at::Tensor first_BCHW = video_BCTHW.select(2, 0);

@@ -159,10 +159,10 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
       "checkpoint_stall_ms", "alone_ms", "efficiency"};
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
-  static const std::vector<std::string> kData{"samples_s",          "ms",
-                                              "transform_ms",       "torchvision_ms",
-                                              "transform_ratio",    "decode_samples_s",
-                                              "gpu_transform_ratio"};
+  static const std::vector<std::string> kData{"samples_s",           "ms",
+                                              "transform_ms",        "torchvision_ms",
+                                              "transform_ratio",     "decode_samples_s",
+                                              "gpu_transform_ratio", "open_s"};
   static const std::vector<std::string> kComm{"all_gather_gb_s", "reduce_scatter_gb_s",
                                               "all_reduce_gb_s"};
   switch (what) {

@@ -90,26 +90,6 @@ std::vector<std::filesystem::path> set_folders() {
   return out;
 }
 
-std::string layout_version(const std::filesystem::path& root) {
-  return nlohmann::json::parse(read_file(root / "meta" / "info.json"))
-      .at("codebase_version")
-      .get<std::string>();
-}
-
-std::vector<std::filesystem::path> readable_sets() {
-  std::vector<std::filesystem::path> out;
-  for (const auto& root : set_folders()) {
-    const std::string version = layout_version(root);
-    if (version.starts_with("v2.")) {
-      out.push_back(root);
-    } else {
-      std::cout << "left out: " << root.filename().string() << ", layout " << version
-                << " is not built yet\n";
-    }
-  }
-  return out;
-}
-
 std::string sha256(const at::Tensor& bytes) {
   const at::Tensor flat = bytes.contiguous();
   const UniqueHandle<AVSHA*, release_sha> sha(av_sha_alloc());

@@ -42,10 +42,6 @@ class ExpectedSet {
 std::filesystem::path datasets_folder();
 // Folders there with an expected file, by name; empty (and a SKIPPED line) when there is no folder.
 std::vector<std::filesystem::path> set_folders();
-// What info.json of the set says.
-std::string layout_version(const std::filesystem::path& root);
-// Those of a layout that the reader has (v2.x); says which ones it leaves out.
-std::vector<std::filesystem::path> readable_sets();
 
 // Lower-case hex digests of a tensor's bytes, or of several tensors one after the other.
 std::string sha256(const at::Tensor& bytes);

@@ -40,7 +40,7 @@ void check_rows(const ExpectedSet& set, const std::string& column, const std::st
 }  // namespace
 
 TEST_CASE("LeRobot sets: episodes, lengths, rate and tasks are those of the LeRobot library") {
-  for (const auto& root : readable_sets()) {
+  for (const auto& root : set_folders()) {
     const ExpectedSet set(root);
     const LeRobotReader& reader = set.reader();
     INFO(set.name());
@@ -59,7 +59,7 @@ TEST_CASE("LeRobot sets: episodes, lengths, rate and tasks are those of the LeRo
 }
 
 TEST_CASE("LeRobot sets: vectors, times and indices are equal bit for bit") {
-  for (const auto& root : readable_sets()) {
+  for (const auto& root : set_folders()) {
     const ExpectedSet set(root);
     check_rows(set, set.json().at("state_key").get<std::string>(), "state");
     check_rows(set, set.json().at("action_key").get<std::string>(), "action");
@@ -76,7 +76,7 @@ TEST_CASE("LeRobot sets: vectors, times and indices are equal bit for bit") {
 }
 
 TEST_CASE("LeRobot sets: language columns and task texts are equal") {
-  for (const auto& root : readable_sets()) {
+  for (const auto& root : set_folders()) {
     const ExpectedSet set(root);
     const LeRobotReader& reader = set.reader();
     for (const auto& position : set.positions()) {
@@ -102,7 +102,7 @@ TEST_CASE("LeRobot sets: language columns and task texts are equal") {
 }
 
 TEST_CASE("LeRobot sets: the columns behind an embodiment's keys exist in the first table") {
-  for (const auto& root : readable_sets()) {
+  for (const auto& root : set_folders()) {
     const ExpectedSet set(root);
     const LeRobotMeta& meta = set.reader().meta();
     INFO(set.name());
@@ -128,22 +128,6 @@ TEST_CASE("LeRobot sets: the columns behind an embodiment's keys exist in the fi
     }
     for (const ColumnSlice& slice : state) set.reader().require_column(0, slice);
     for (const ColumnSlice& slice : action) set.reader().require_column(0, slice);
-  }
-}
-
-TEST_CASE("LeRobot sets: a layout that is not built is refused in words") {
-  for (const auto& root : set_folders()) {
-    if (layout_version(root) != "v3.0") continue;
-    try {
-      const LeRobotReader reader(root);
-      FAIL("the v3.0 set " << root.string() << " was opened");
-    } catch (const DataError& e) {
-      const std::string text = e.what();
-      INFO(text);
-      CHECK(text.find("layout v3.0 is not built yet") != std::string::npos);
-      CHECK(text.find(root.string()) != std::string::npos);
-      CHECK(text.find("Fix: ") != std::string::npos);
-    }
   }
 }
 

@@ -14,8 +14,9 @@ namespace {
 using Frames = std::vector<std::int64_t>;
 
 std::vector<wam::EpisodeScan> scan(const GoldenSet& set, bool bug_compatible) {
-  return wam::scan_episodes(*set.reader(), set.binding(), set.rule(bug_compatible),
-                            wam::InstructionRule::kFirst, 2);
+  return wam::scan_episodes(*set.reader(), wam::read_facts(*set.reader(), set.binding(), 2),
+                            set.rule(bug_compatible), wam::InstructionRule::kFirst)
+      .episodes;
 }
 
 // Row `index` of a stored (N, width) table; empty for a start without a window (-1).
@@ -46,8 +47,8 @@ void check_lists(const GoldenSet& set) {
   std::size_t index = 0;
   std::size_t valid = 0;
   for (const auto& episode : scan(set, true)) {
-    const auto labels = wam::labels_of(episode);
-    for (std::int64_t f = 0; f < episode.length; ++f, ++index) {
+    const auto labels = wam::labels_of(episode.facts);
+    for (std::int64_t f = 0; f < episode.facts.length; ++f, ++index) {
       INFO("start " << index);
       const auto window = wam::window_at(labels, f, rule).value_or(wam::Window{});
       if (!window.video.empty()) ++valid;
@@ -67,8 +68,8 @@ void check_official(const GoldenSet& set) {
   const auto rule = set.rule(true);
   std::size_t index = 0;
   for (const auto& episode : scan(set, true)) {
-    const auto labels = wam::labels_of(episode);
-    for (std::int64_t f = 0; f < episode.length; ++f, ++index) {
+    const auto labels = wam::labels_of(episode.facts);
+    for (std::int64_t f = 0; f < episode.facts.length; ++f, ++index) {
       INFO("start " << index);
       const auto lists = wam::reference_lists(labels, f, rule);
       if (rows[3 * index] == -2) {
@@ -103,8 +104,9 @@ TEST_CASE("our own rule starts where the reference does, and at windows that it 
     const auto ours = scan(set, false);
     std::size_t more = 0;
     for (std::size_t e = 0; e < ours.size(); ++e) {
-      CHECK(std::includes(ours[e].starts.begin(), ours[e].starts.end(), reference[e].starts.begin(),
-                          reference[e].starts.end()));
+      const auto all = ours[e].starts.values();
+      const auto theirs = reference[e].starts.values();
+      CHECK(std::includes(all.begin(), all.end(), theirs.begin(), theirs.end()));
       more += ours[e].starts.size() - reference[e].starts.size();
     }
     std::cout << set.name() << ": " << more << " starts more than the reference\n";

@@ -33,7 +33,7 @@ std::vector<std::string> TinyRuns::arguments(const std::string& command,
   set("run.dir=" + run);
   set("data.datasets=[{path: data, embodiment: tiny}]");
   for (const char* value : {"run.threads=1", "data.workers=1", "data.text_cache=text",
-                            "validate.every=0", "checkpoint.keep=100"}) {
+                            "data.index_cache=index", "validate.every=0", "checkpoint.keep=100"}) {
     set(value);
   }
   if (size_ == Size::kSmall) {

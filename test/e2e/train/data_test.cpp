@@ -57,3 +57,27 @@ TEST_CASE("data: a truncated video is noticed when it is first touched") {
   CHECK(steps > 0);
   CHECK(fs::exists(runs.checkpoint("run", static_cast<std::int64_t>(steps)) / "manifest.json"));
 }
+
+TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {
+  const TinyRuns runs;
+  const auto sample = [&](const char* layout) {
+    return runs.run({"sample", "--out", "shared", "--episodes", "3", "--layout", layout,
+                     "--pictures", "images"});
+  };
+  CHECK(runs.run({"sample", "--out", "single", "--episodes", "3", "--pictures", "images"})
+            .exit_code == 0);
+  CHECK(sample("v3.0").exit_code == 0);
+  const auto refused = sample("v4");
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("sample --layout: found v4, expected one of v2.1, v3.0"));
+
+  for (const char* set : {"single", "shared"}) {
+    runs.must_train(set + std::string("_run"),
+                    {"train.steps=3", "data.index_cache=indices",
+                     fmt::format("data.datasets=[{{path: {}, embodiment: tiny}}]", set)});
+  }
+
+  REQUIRE(runs.losses("single_run").size() == 3);
+  CHECK(runs.losses("single_run") == runs.losses("shared_run"));
+  CHECK(wam::test::folder_content(runs.path() / "indices").size() == 2);
+}

@@ -39,6 +39,7 @@ std::vector<float> joints(std::int64_t episode, std::int64_t frames, float shift
 void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
   lerobot_writer::Format format;
   format.robot_type = "arm";
+  format.version = set.version;
   format.pictures = set.layout;
   for (const auto* view : {"left", "right", "wrist"}) {
     format.cameras.push_back({std::string("observation.images.") + view, {kHeight, kWidth}});

@@ -20,6 +20,7 @@ struct ArmSet {
                                                                 {45, "['Reach the green block']"}};
   lerobot_writer::PictureLayout layout = lerobot_writer::PictureLayout::kImages;
   std::string action_key = "action";
+  lerobot_writer::Version version = lerobot_writer::Version::k21;
 };
 
 // A small dataset for the shipped record "tiny": picture of episode e, camera c, frame i is flat

@@ -242,14 +242,24 @@ TEST_CASE("the fingerprint names what changed, neither the place nor the seed do
                                     {45, "['Reach the green block']"}}});
   auto options = arm_options(a.member);
   options.members[0].reader = longer.member.reader;
-  CHECK(changed(options) == Keys{"episodes_and_starts", "num_windows"});
+  CHECK(changed(options) == Keys{"episodes_and_starts", "files", "num_windows"});
   const OneSet other_text({.episodes = {{40, "Reach the red brick"},
                                         {50, "Reach the blue block"},
                                         {20, "Too short"},
                                         {45, "['Reach the green block']"}}});
   options = arm_options(a.member);
   options.members[0].reader = other_text.member.reader;
-  CHECK(changed(options) == Keys{"instruction_texts"});
+  CHECK(changed(options) == Keys{"files", "instruction_texts"});
+  // Other values under the same labels.
+  const OneSet other_table;
+  const auto table = std::filesystem::path("data/chunk-000/episode_000001.parquet");
+  wam::test::write_arm_set(other_table.folder.path() / "named", {.action_key = "another_name"});
+  std::filesystem::copy_file(other_table.folder.path() / "named" / table,
+                             other_table.folder.path() / table,
+                             std::filesystem::copy_options::overwrite_existing);
+  options = arm_options(a.member);
+  options.members[0].reader = other_table.member.reader;
+  CHECK(changed(options) == Keys{"files"});
   options = arm_options(a.member);
   options.members[0].embodiment.crop_scale = 0.9;
   CHECK(changed(options) == Keys{"embodiment_record"});

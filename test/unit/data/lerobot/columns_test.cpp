@@ -72,6 +72,28 @@ TEST_CASE("Vector columns: without modality.json the names in info.json cut the 
   CHECK(is(find_vector_columns(meta, VectorKind::kState, {"state.state"})[0], "state", 0, 9));
 }
 
+TEST_CASE("Vector columns: keys in several columns, one of them the whole of its column") {
+  LeRobotMeta meta = meta_of({vector_of("observation.state", 8), vector_of("hand", 2)});
+  meta.modality.emplace();
+  meta.modality->state = {entry("gripper_position", "hand", 0, 1)};
+  const auto found =
+      find_vector_columns(meta, VectorKind::kState, {"joint_position", "gripper_position"});
+  CHECK(is(found[0], "observation.state", 0, 8));
+  CHECK(is(found[1], "hand", 0, 1));
+  // Another key is a part of that column, so it cannot be meant as a whole.
+  meta.modality->state = {entry("gripper_position", {}, 7, 8)};
+  CHECK_THAT(
+      data_error_of([&] {
+        find_vector_columns(meta, VectorKind::kState, {"joint_position", "gripper_position"});
+      }),
+      Catch::Contains("nothing says where state.joint_position is"));
+  CHECK_THAT(data_error_of([&] {
+               find_vector_columns(meta, VectorKind::kState, {"joint_position"},
+                                   {{"observation.state", 7, 8}});
+             }),
+             Catch::Contains("nothing says where state.joint_position is"));
+}
+
 TEST_CASE("Vector columns: DROID's places in vectors of DROID's width, an error in others") {
   const std::vector<std::string> keys = {"joint_position", "gripper_position"};
   const LeRobotMeta droid = meta_of({vector_of("observation.state", 14), vector_of("action", 28)});

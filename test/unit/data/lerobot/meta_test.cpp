@@ -51,6 +51,47 @@ TEST_CASE("LeRobot meta: discarded episodes are left out") {
   const LeRobotMeta meta = read_lerobot_meta(set.root());
   REQUIRE(meta.episodes.size() == 1);
   CHECK(meta.episodes[0].number == 3);
+  CHECK_THAT(meta.notes.at(0), Catch::Contains("1 of 2 episodes are discarded"));
+}
+
+TEST_CASE("LeRobot meta: episodes outside of splits.train are left out, and said so") {
+  const SmallSet set;
+  set.edit("info.json", "\"0:2\"", "\"0:1\"");
+  const LeRobotMeta meta = read_lerobot_meta(set.root());
+  REQUIRE(meta.episodes.size() == 1);
+  CHECK(meta.episodes[0].number == 0);
+  REQUIRE(meta.notes.size() == 1);
+  CHECK_THAT(meta.notes[0], Catch::Contains("1 of 2 episodes lie outside of splits.train (0:1)"));
+
+  set.edit("info.json", "{\"train\": \"0:1\"}", "{\"train\": \"0:100\"}");  // percent: all
+  CHECK(read_lerobot_meta(set.root()).episodes.size() == 2);
+  set.edit("info.json", "\"0:100\"", "\"1:100\", \"test\": \"0:1\"");
+  CHECK(read_lerobot_meta(set.root()).episodes.size() == 1);
+  set.edit("info.json", "\"1:100\"", "\"all\"");
+  CHECK_THAT(meta_error(set.root()), Catch::Contains("splits.train is 'all', expected a range"));
+}
+
+TEST_CASE("LeRobot meta: depth maps and unknown features are ignored, and said so") {
+  const SmallSet set;
+  set.edit(
+      "info.json", "\"task_index\":",
+      R"("depth": {"dtype": "video", "shape": [4, 4, 1], "names": ["height", "width", "channel"],
+              "info": {"video.is_depth_map": true}},
+              "sound": {"dtype": "audio", "shape": [1], "names": null}, "task_index":)");
+  const LeRobotMeta meta = read_lerobot_meta(set.root());
+  CHECK_FALSE(meta.info.feature("depth")->is_camera());
+  REQUIRE(meta.notes.size() == 2);
+  CHECK(meta.notes[0] == "depth maps are not read: depth");
+  CHECK(meta.notes[1] == "features of unknown types are not read: sound (audio)");
+}
+
+TEST_CASE("LeRobot meta: frames of meta/step_filter.jsonl, sorted by episode") {
+  const SmallSet set;
+  CHECK(read_lerobot_meta(set.root()).excluded_starts.empty());
+  set.write("step_filter.jsonl", "{\"episode_index\": 3, \"step_indices\": [2, 0]}\n");
+  const LeRobotMeta meta = read_lerobot_meta(set.root());
+  REQUIRE(meta.excluded_starts.size() == 1);
+  CHECK(meta.excluded_starts.at(3) == std::vector<std::int64_t>{0, 2});
 }
 
 TEST_CASE("LeRobot meta: cameras know their height and width by name, in either order") {
@@ -98,12 +139,10 @@ TEST_CASE("LeRobot meta: what is wrong is said with file, line and a fix") {
   CHECK_THAT(meta_error(set.root() / "data"), Contains("it has no meta/info.json. Fix: "));
 
   SECTION("versions") {
-    set.edit("info.json", "v2.1", "v3.0");
+    set.edit("info.json", "v2.1", "v1.6");
     CHECK_THAT(meta_error(set.root()),
-               Contains("layout v3.0 is not built yet; v2.0 and v2.1 are. Fix: "));
+               Contains("codebase_version 'v1.6', expected v2.0, v2.1 or v3.0. Fix: "));
     CHECK_THAT(meta_error(set.root()), Contains(set.root().string()));
-    set.edit("info.json", "v3.0", "v1.6");
-    CHECK_THAT(meta_error(set.root()), Contains("codebase_version 'v1.6', expected v2.0 or v2.1"));
   }
   SECTION("info.json") {
     set.edit("info.json", "\"fps\": 10", "\"fps\": \"ten\"");

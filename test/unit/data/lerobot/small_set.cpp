@@ -74,6 +74,18 @@ std::shared_ptr<arrow::Array> integers(const std::vector<std::int64_t>& values) 
   return finish(builder);
 }
 
+std::shared_ptr<arrow::Array> floats(const std::vector<float>& values) {
+  arrow::FloatBuilder builder;
+  check(builder.AppendValues(values));
+  return finish(builder);
+}
+
+std::shared_ptr<arrow::Array> doubles(const std::vector<double>& values) {
+  arrow::DoubleBuilder builder;
+  check(builder.AppendValues(values));
+  return finish(builder);
+}
+
 std::shared_ptr<arrow::Array> booleans(std::int64_t rows) {
   arrow::BooleanBuilder builder;
   for (std::int64_t r = 0; r < rows; ++r) check(builder.Append(r % 2 == 1));
@@ -138,10 +150,12 @@ SmallSet::SmallSet() {
   write_table(table(0),
               {{"observation.state", float_vectors(5, 4)},
                {"action", double_lists(5, 3)},
+               {"timestamp", doubles({0, 0.1, 0.2, 0.3, 0.4})},
                {"task_index", integers({0, 0, 1, 1, 1})}},
               2);
   write_table(table(3), {{"observation.state", float_vectors(3, 4)},
                          {"action", double_lists(3, 3)},
+                         {"timestamp", doubles({0, 0.1, 0.2})},
                          {"task_index", integers({1, 1, 7})}});
 }
 

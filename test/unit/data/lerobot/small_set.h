@@ -24,6 +24,8 @@ std::shared_ptr<arrow::Array> float_vectors(std::int64_t rows, std::int64_t widt
 std::shared_ptr<arrow::Array> double_lists(std::int64_t rows, std::int64_t width);   // list
 std::shared_ptr<arrow::Array> ragged_lists(std::int64_t rows);  // row r holds r % 2 + 1 values
 std::shared_ptr<arrow::Array> integers(const std::vector<std::int64_t>& values);
+std::shared_ptr<arrow::Array> floats(const std::vector<float>& values);
+std::shared_ptr<arrow::Array> doubles(const std::vector<double>& values);
 std::shared_ptr<arrow::Array> booleans(std::int64_t rows);          // odd rows are true
 std::shared_ptr<arrow::Array> floats_with_null(std::int64_t rows);  // row 1 is null
 std::shared_ptr<arrow::Array> strings(const std::vector<std::string>& values);

@@ -45,4 +45,20 @@ TEST_CASE("Feature statistics: which pictures are looked at") {
   CHECK(statistics_frames(1'000'000).size() == 10'000);
 }
 
+TEST_CASE("Feature statistics: two episodes pooled are those of all rows") {
+  const std::vector<double> a = {1, 10, 2, 20, 4, 10};
+  const std::vector<double> b = {-3, 5, 8, 90};
+  std::vector<double> all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  const auto expected = column_statistics(all, 2);
+  const auto found = pooled(column_statistics(a, 2), column_statistics(b, 2));
+  CHECK(found.count == 5);
+  CHECK(found.min == expected.min);
+  CHECK(found.max == expected.max);
+  for (std::size_t c = 0; c < 2; ++c) {
+    CHECK(found.mean[c] == Approx(expected.mean[c]));
+    CHECK(found.std[c] == Approx(expected.std[c]));
+  }
+}
+
 }  // namespace wam::lerobot_writer

@@ -24,8 +24,7 @@ void check(int code) {
   invariant(code >= 0, "FFmpeg refused to write a test file");
 }
 
-CodecHandle open_encoder(AVCodecID id, AVPixelFormat format, int width, int height) {
-  const AVCodec* encoder = avcodec_find_encoder(id);
+CodecHandle open_encoder(const AVCodec* encoder, AVPixelFormat format, int width, int height) {
   invariant(encoder != nullptr, "this FFmpeg lacks an encoder that the test needs");
   CodecHandle codec(avcodec_alloc_context3(encoder));
   codec.get()->width = width;
@@ -52,26 +51,46 @@ void write_packets(AVCodecContext* codec, AVFormatContext* output, AVPacket* pac
   }
 }
 
+// High enough that a grey frame keeps its level, and fast.
+void set_quality(AVCodecContext& c, const std::string& encoder) {
+  if (encoder == "mpeg4") {
+    c.global_quality = 2 * FF_QP2LAMBDA;
+    c.flags |= AV_CODEC_FLAG_QSCALE;
+    return;
+  }
+  check(av_opt_set(c.priv_data, "crf", "10", 0));
+  if (encoder == "libaom-av1") {
+    check(av_opt_set(c.priv_data, "cpu-used", "8", 0));
+  } else {
+    check(av_opt_set(c.priv_data, "preset", "ultrafast", 0));
+  }
+  if (encoder == "libx265") check(av_opt_set(c.priv_data, "x265-params", "log-level=none", 0));
+}
+
 }  // namespace
+
+bool has_encoder(const std::string& name) {
+  return avcodec_find_encoder_by_name(name.c_str()) != nullptr;
+}
 
 int grey_of(std::int64_t frame) {
   return static_cast<int>(30 + frame * 7 % 180);
 }
 
 void write_test_video(const std::filesystem::path& path, const TestVideo& video) {
-  CodecHandle codec =
-      open_encoder(AV_CODEC_ID_MPEG4, AV_PIX_FMT_YUV420P, video.width, video.height);
+  CodecHandle codec = open_encoder(avcodec_find_encoder_by_name(video.encoder.c_str()),
+                                   AV_PIX_FMT_YUV420P, video.width, video.height);
   AVCodecContext* c = codec.get();
   c->time_base = {1, video.fps * kTicks};
   c->framerate = {video.fps, 1};
   c->gop_size = video.keyframe_every;
   c->max_b_frames = video.b_frames;
-  c->global_quality = 2 * FF_QP2LAMBDA;
-  c->flags |= AV_CODEC_FLAG_QSCALE | AV_CODEC_FLAG_GLOBAL_HEADER;
+  c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  set_quality(*c, video.encoder);
   c->thread_count = 1;
   check(avcodec_open2(c, c->codec, nullptr));
   AVFormatContext* made = nullptr;
-  check(avformat_alloc_output_context2(&made, nullptr, "mp4", path.c_str()));
+  check(avformat_alloc_output_context2(&made, nullptr, video.container.c_str(), path.c_str()));
   const OutputHandle output(made);
   AVStream* stream = avformat_new_stream(made, nullptr);
   check(avcodec_parameters_from_context(stream->codecpar, c));
@@ -101,7 +120,7 @@ void write_test_video(const std::filesystem::path& path, const TestVideo& video)
 
 std::string encode_test_picture(
     AVCodecID id, AVPixelFormat format, int width, int height, std::uint8_t seed) {
-  CodecHandle codec = open_encoder(id, format, width, height);
+  CodecHandle codec = open_encoder(avcodec_find_encoder(id), format, width, height);
   codec.get()->color_range = AVCOL_RANGE_JPEG;
   check(avcodec_open2(codec.get(), codec.get()->codec, nullptr));
   FrameHandle frame = new_frame(format, width, height);

@@ -128,7 +128,7 @@ TEST_CASE("A video that is cut off says so, with or without its index") {
     const auto path = folder.path() / fmt::format("cut_{}.mp4", index_first);
     write_test_video(path, {.index_first = index_first});
     const auto bytes = std::filesystem::file_size(path);
-    std::filesystem::resize_file(path, index_first ? bytes * 7 / 8 : bytes / 2);
+    std::filesystem::resize_file(path, bytes * 7 / 10);
     const std::string text = error_of([&] { static_cast<void>(read_video_index(path)); });
     INFO(text);
     CHECK(contains(text, path.string()));
@@ -146,6 +146,11 @@ TEST_CASE("Files that are no video are named") {
   const auto empty = folder.path() / "empty.mp4";
   std::fclose(std::fopen(empty.c_str(), "w"));
   CHECK(contains(error_of([&] { static_cast<void>(read_video_index(empty)); }), "(0 bytes)"));
+  const auto text = folder.path() / "text.mp4";
+  std::FILE* file = std::fopen(text.c_str(), "w");
+  std::fputs("a note that somebody left under this name\n", file);
+  std::fclose(file);
+  CHECK(contains(error_of([&] { static_cast<void>(read_video_index(text)); }), text.string()));
 }
 
 TEST_CASE("A frame past the end, and a damaged frame, are errors that name frame and file") {
