@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a GPU machine must show before a change to GPU code lands. Each part ends within 8 minutes.
 #
-#   scripts/gpu_check.sh BUNDLE DROID_DATASET [part ...]     (default: all but sanitizer)
+#   scripts/gpu_check.sh BUNDLE DROID_DATASET [part ...]     (default: all but sanitizer and two_gpus*)
 #
 #   kernels        kernels, graphs and reads of the device against their twins
 #   golden         the reference's numbers, and the whole model against its plain twins on the CPU
@@ -13,6 +13,8 @@
 #   curve          300 steps of the tiny model in bf16 with graphs follow those on the CPU in fp32
 #   train          a short 5B run
 #   bench          the benchmark table
+#   two_gpus       on two GPUs: every strategy gives the same bits, a killed rank ends the other
+#   two_gpus_5b    a 5B on two GPUs, saved once (67 GB of disk) and resumed without a difference
 #
 # BUNDLE: what scripts/bundle.sh made with WAM_BUNDLE_TESTS=ON and WAM_BUNDLE_TARGETS="kernel_core_cuda
 # kernel_core_ops kernel_core_train kernel_golden kernel_models_vae kernel_models_wam".
@@ -58,6 +60,39 @@ resume_check() {
 kernel_tests() {
   "$bundle/run.sh" "$@" --durations yes | tee "$work/tests"
   if grep SKIPPED: "$work/tests"; then return 1; fi
+}
+
+pair() { mpirun --bind-to none ${WAM_MPIRUN_FLAGS:-} -np 2 "$bundle/wamtrain" "$@"; }
+two_losses() { grep -oh '"loss":[^,]*' "$work/$1/metrics.jsonl"; }
+
+# pair_equals NAME SETTINGS...: two ranks of the tiny model, whose losses are those of `plain`. (Norms are summed
+# shard by shard in double, and differ in their last digit.)
+pair_equals() {
+  local name=$1
+  shift
+  pair train "${tiny_pair[@]}" --set "run.dir=$work/$name" "$@" >"$work/log" 2>&1 || { tail -5 "$work/log"; return 1; }
+  [[ $name == plain ]] || diff <(two_losses plain) <(two_losses "$name")
+  echo "$name: $(two_losses "$name" | grep -c loss) steps"
+}
+
+# One of two ranks is killed while they train; they are started without a launcher that would end the other.
+killed_pair() {
+  local pids=() code=0
+  for rank in 0 1; do
+    RANK=$rank LOCAL_RANK=$rank WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 \
+      "$bundle/wamtrain" train "${tiny_pair[@]}" --set "run.dir=$work/killed" --set train.steps=1000000 \
+      --set run.timeout_s=15 --set parallel.strategy=full_shard >"$work/killed.$rank" 2>&1 &
+    pids+=($!)
+  done
+  until [[ $(cat "$work/killed/metrics.jsonl" 2>/dev/null | wc -l) -gt 20 ]]; do
+    kill -0 "${pids[0]}" && sleep 0.2 || { tail -5 "$work/killed.0"; return 1; }
+  done
+  kill -KILL "${pids[1]}"
+  local start=$SECONDS
+  wait "${pids[0]}" || code=$?
+  grep -h 'rank 1' "$work/killed.0" | tail -1
+  echo "rank 0 left with $code after $((SECONDS - start)) s"
+  [[ $code == 3 ]] && grep -q 'rank 1' "$work/killed.0" && ((SECONDS - start < 40))
 }
 
 # Mean loss of the last 50 steps of two runs, which may differ by 2 %.
@@ -137,6 +172,39 @@ for part in $parts; do
       wamtrain train "$bundle/configs/5b_bench.yaml" --set "run.dir=$work/run" --set checkpoint.at_end=false --set data.repeat_batch=true \
         --set "data.datasets=[{path: $droid, embodiment: oxe_droid}]" --set train.steps=10
       rm -rf "$work/run"
+      ;;
+    two_gpus)
+      say "two ranks: every strategy"
+      wamtrain sample --out "$work/pair_world" --pictures images --episodes 16 >/dev/null
+      tiny_pair=("$bundle/configs/tiny.yaml" --set "data.datasets=[{path: $work/pair_world, embodiment: tiny}]"
+        --set "run.device=${WAM_CHECK_DEVICE:-cuda}" --set precision.compute=${WAM_CHECK_COMPUTE:-bf16} --set train.steps=30
+        --set train.global_batch=8 --set train.micro_batch=2 --set validate.every=0 --set checkpoint.every=0
+        --set checkpoint.at_end=false)
+      pair_equals plain --set parallel.strategy=no_shard
+      for strategy in shard_grad_op full_shard hybrid_shard; do
+        pair_equals "$strategy" --set "parallel.strategy=$strategy"
+      done
+      pair_equals no_graphs --set parallel.strategy=full_shard --set run.graphs=off
+      for offload in optimizer optimizer+params; do
+        for strategy in no_shard full_shard; do
+          pair_equals "$strategy-$offload" --set "parallel.strategy=$strategy" --set "parallel.offload=$offload"
+        done
+      done
+      say "one of two ranks is killed"
+      killed_pair
+      ;;
+    two_gpus_5b)
+      say "5B on two GPUs, saved at step 3 and resumed"
+      five=("$bundle/configs/5b_bench.yaml" --set "data.datasets=[{path: $droid, embodiment: oxe_droid}]"
+        --set train.steps=5 --set train.micro_batch=8 --set train.global_batch=32 --set memory.recompute=norms
+        --set parallel.strategy=full_shard --set checkpoint.every=3 --set checkpoint.at_end=false
+        --set validate.every=0 --set log.state_hash=true --set "run.dir=$work/five")
+      pair train "${five[@]}" >"$work/five.1" 2>&1 || { tail -5 "$work/five.1"; exit 1; }
+      pair train "${five[@]}" >"$work/five.2" 2>&1 || { tail -5 "$work/five.2"; exit 1; }
+      grep -h 'resuming from' "$work/five.2"
+      diff <(grep -h 'state hash' "$work/five.1") <(grep -h 'state hash' "$work/five.2")
+      grep -h 'state hash' "$work/five.2"
+      rm -rf "$work/five"
       ;;
     bench)
       say "transformer forward + backward"
