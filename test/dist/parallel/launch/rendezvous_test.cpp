@@ -4,6 +4,7 @@
 #include <iostream>
 #include <list>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,30 @@ bool has_no_meeting_file(const std::filesystem::path& folder) {
     if (entry.path().filename().string().starts_with(".rendezvous")) return false;
   }
   return true;
+}
+
+// Where rank 0 of by_slurm's job says that its store is; 0 until it does.
+int port_in_file(const Ranks& ranks) {
+  int port = 0;
+  std::ifstream(std::filesystem::path(ranks.run_dir()) / ".rendezvous_77.0_1") >> port;
+  return port;
+}
+
+// Connections that the kernel holds at a local port.
+int connections_to(int port) {
+  int count = 0;
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream lines(table);  // "  0: 0100007F:1F90 0100007F:C350 01 ...": local, remote, state
+    std::string line, number, local, remote, state;
+    while (std::getline(lines, line)) {
+      std::istringstream words(line);
+      words >> number >> local >> remote >> state;
+      const auto colon = local.rfind(':');
+      if (state != "01" || colon == std::string::npos) continue;
+      count += std::stoi(local.substr(colon + 1), nullptr, 16) == port ? 1 : 0;
+    }
+  }
+  return count;
 }
 
 void check_all_met(Ranks& ranks) {
@@ -241,7 +266,11 @@ TEST_CASE("Rendezvous: rank 0 that dies while others wait is an error at once") 
   first.emplace(std::vector<std::string>{WAM_MEET_PROGRAM, ranks.run_dir(), kLongLimitMs},
                 by_slurm(0, 3), folder.path() / "first");
   RankProcess& second = ranks.start(by_slurm(1, 3), kLongLimitMs);
-  ::usleep(1'500'000);
+  // Rank 0 holds a connection to its own store as well.
+  for (int tries = 0; tries < 200 && connections_to(port_in_file(ranks)) < 2; ++tries) {
+    ::usleep(100'000);
+  }
+  REQUIRE(connections_to(port_in_file(ranks)) >= 2);
 
   first.reset();
 
