@@ -113,7 +113,9 @@ void CheckpointFolder::commit(std::int64_t step, const Say& say) const {
   write_file_atomically(path_ / kLatest, name_of(step) + "\n");
 }
 
-void CheckpointFolder::prune(std::int64_t newest_step, std::int64_t keep) const {
+void CheckpointFolder::prune(std::int64_t newest_step,
+                             std::int64_t keep,
+                             const std::function<void()>& moved) const {
   if (keep == 0) return;
   std::vector<std::int64_t> old = steps();
   std::erase_if(old, [&](std::int64_t step) { return step > newest_step; });
@@ -124,6 +126,10 @@ void CheckpointFolder::prune(std::int64_t newest_step, std::int64_t keep) const 
     if (name_of(step) == pointed) continue;
     const fs::path doomed = path_ / fmt::format("{}{}", name_of(step), kDeleting);
     rename_and_sync(of_step(step), doomed);
+    for (const std::string& file : names_in(doomed)) {
+      remove_tree(doomed / file);
+      if (moved) moved();
+    }
     remove_tree(doomed);
   }
 }

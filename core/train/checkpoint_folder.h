@@ -62,8 +62,10 @@ class CheckpointFolder {
   void commit(std::int64_t step, const Say& say) const;
   // Deletes all but the `keep` newest checkpoints up to `newest_step`; keep 0: none. A checkpoint
   // is renamed to .deleting first, so that no half of one ever stands under its name. What
-  // `latest` names stays.
-  void prune(std::int64_t newest_step, std::int64_t keep) const;
+  // `latest` names stays. `moved` is called after each file, for deletions take time.
+  void prune(std::int64_t newest_step,
+             std::int64_t keep,
+             const std::function<void()>& moved = {}) const;
   // Removes what killed processes left. Only while no other process writes here.
   void remove_leftovers(const Say& say) const;
   // Sets aside the checkpoints after `step`: a run that goes on from `step` will write others.

@@ -244,7 +244,7 @@ void CheckpointWriter::publish(Manifest manifest, const std::vector<std::string>
   manifest.files = files_of(shards, num_shards_);
   write_file_atomically(folder_.temporary_of_step(step) / "manifest.json", manifest_text(manifest));
   folder_.commit(step, [this](const std::string& line) { say(line); });
-  folder_.prune(step, options_.keep);
+  folder_.prune(step, options_.keep, options_.moved);
 }
 
 }  // namespace wam
