@@ -182,7 +182,7 @@ def losses(run):
 
 
 def elastic(options):
-    """Steps 1 to 20 on all GPUs, 21 to 40 on all and on half of them: the same samples, and losses
+    """Steps 1 to 10 on all GPUs, 11 to 20 on all and on half of them: the same samples, and losses
     that differ by the order of sums alone."""
     most = max(options.gpus)
     work = options.out / "elastic"
@@ -192,23 +192,23 @@ def elastic(options):
                          "--episodes", "16"])
     common = [PROGRAM, "train", str(CONFIGS / "tiny.yaml"), "--set", f"run.device={options.device}",
               "--set", f"data.datasets=[{{path: {work / 'world'}, embodiment: tiny}}]",
-              "--set", "validate.every=0", "--set", "checkpoint.every=20",
-              "--set", "train.global_batch=16", "--set", "train.micro_batch=1",
+              "--set", "validate.every=0", "--set", "checkpoint.every=10",
+              "--set", f"train.global_batch={2 * most}", "--set", "train.micro_batch=1",
               "--set", "train.schedule=constant", "--set", "parallel.strategy=full_shard"]
-    for name, count, steps in [("all", most, 20), ("all", most, 40), ("half", max(1, most // 2), 40)]:
+    for name, count, steps in [("all", most, 10), ("all", most, 20), ("half", max(1, most // 2), 20)]:
         if problem is None and name == "half":
             (work / "half/checkpoints").mkdir(parents=True)
-            shutil.copytree(work / "all/checkpoints/step_00000020",
-                            work / "half/checkpoints/step_00000020")
+            shutil.copytree(work / "all/checkpoints/step_00000010",
+                            work / "half/checkpoints/step_00000010")
         if problem is None:
             _, problem = called([*ranks(count, options.mpirun), *common, "--set",
                                  f"train.steps={steps}", "--set", f"run.dir={work / name}"])
     if problem is None:
         whole, half = losses(work / "all"), losses(work / "half")
-        steps = [s for s in whole if s > 20]
-        samples = len(steps) == 20 and all(whole[s][1] == half[s][1] for s in steps)
+        steps = [s for s in whole if s > 10]
+        samples = len(steps) == 10 and all(whole[s][1] == half[s][1] for s in steps)
         apart = max(abs(whole[s][0] - half[s][0]) / abs(whole[s][0]) for s in steps)
-        words = (f"Elastic: saved on {most}, resumed on {max(1, most // 2)}: 20 steps of "
+        words = (f"Elastic: saved on {most}, resumed on {max(1, most // 2)}: 10 steps of "
                  f"{'the same' if samples else 'OTHER'} samples, losses at most {apart:.1e} apart.")
         if not samples or apart > 1e-2:
             problem = words

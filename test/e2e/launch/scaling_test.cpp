@@ -63,5 +63,5 @@ TEST_CASE("scaling: the elastic check compares a run that lost half of its ranks
   INFO(file_content(runs.path() / "said"));
   CHECK(code == 0);
   CHECK_THAT(file_content(runs.path() / "rows/table.md"),
-             Contains("Elastic: saved on 2, resumed on 1: 20 steps of the same samples"));
+             Contains("Elastic: saved on 2, resumed on 1: 10 steps of the same samples"));
 }
