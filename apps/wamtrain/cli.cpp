@@ -163,6 +163,22 @@ void add_sample(CLI::App& app, Action& action) {
   command.callback([&action, arguments] { action = [=] { return sample_command(*arguments); }; });
 }
 
+void add_stats(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("stats", "Compute a metadata.json from datasets of a robot");
+  const auto arguments = std::make_shared<StatsArguments>();
+  command.add_option("DATASET", arguments->datasets, "LeRobot folders; several are pooled")
+      ->required();
+  command.add_option("--embodiment", arguments->embodiment, "Name or YAML file of the record")
+      ->required();
+  command.add_option("--out", arguments->out, "The metadata.json to write")->required();
+  command.add_flag("--merge", arguments->merge,
+                   "Put the entry into a file that is there; all else in it stays");
+  command.add_option("--range-floor", arguments->range_floor,
+                     "Widen bounds that are closer than this, as data.range_floor does");
+  command.add_option("--threads", arguments->threads, "That read; without, one per core");
+  command.callback([&action, arguments] { action = [=] { return stats_command(*arguments); }; });
+}
+
 void add_verify(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("verify", "Check every byte of a checkpoint");
   const auto checkpoint = std::make_shared<std::filesystem::path>();
@@ -253,6 +269,7 @@ int run_command_line(int argc, char** argv) {
   add_plan(app, action);
   add_bench(app, action, as_typed(argc, argv));
   add_sample(app, action);
+  add_stats(app, action);
   add_export(app, action);
   add_verify(app, action);
   add_checkpoints(app, action);
