@@ -71,7 +71,7 @@ void print_table(const Statistics& statistics) {
              "mean", "q99", "max", "std");
   const auto print_keys = [](const auto& keys, const std::string& kind) {
     for (const auto& [name, key] : keys) {
-      const std::string note = key.relative.value_or(false) ? " relative" : "";
+      const std::string note = key.relative.value_or(false) ? " (relative)" : "";
       for (std::size_t d = 0; d < key.width(); ++d) {
         fmt::print("{:<36} {:>11.5g} {:>11.5g} {:>11.5g} {:>11.5g} {:>11.5g} {:>11.5g}\n",
                    dimension_name(kind + name, d) + note, key.min[d], key.q01[d], key.mean[d],
