@@ -15,6 +15,7 @@
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "data/embodiment/known_robots.h"
 
 namespace wam {
 namespace {
@@ -163,6 +164,20 @@ void add_sample(CLI::App& app, Action& action) {
   command.callback([&action, arguments] { action = [=] { return sample_command(*arguments); }; });
 }
 
+void add_embodiment(CLI::App& app, Action& action) {
+  auto& group = *app.add_subcommand("embodiment", "Records of robots");
+  group.require_subcommand(1);
+  auto& command = *group.add_subcommand("new", "Write a first record from a dataset's metadata");
+  const auto arguments = std::make_shared<NewEmbodimentArguments>();
+  command.add_option("--dataset", arguments->dataset, "A LeRobot folder")->required();
+  command.add_option(
+      "--like", arguments->like,
+      "Prompt, id and layout of: " + join(known_robot_names()) + ", or a record by name or path");
+  command.add_option("--out", arguments->out, "The YAML file to write (default: TAG.yaml)");
+  command.callback(
+      [&action, arguments] { action = [=] { return new_embodiment_command(*arguments); }; });
+}
+
 void add_stats(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("stats", "Compute a metadata.json from datasets of a robot");
   const auto arguments = std::make_shared<StatsArguments>();
@@ -242,11 +257,11 @@ std::string explain(const CLI::App& app,
   const CLI::App* command = &app;
   for (const auto& word : words) {
     const bool is_flag = word.starts_with("-");
-    if (!is_flag && command != &app) continue;
-    const auto known = is_flag ? flags_of(*command) : names_of(app);
+    const auto known = is_flag ? flags_of(*command) : names_of(*command);
+    if (!is_flag && known.empty()) continue;
     const auto name = word.substr(0, word.find('='));
     if (std::find(known.begin(), known.end(), name) != known.end()) {
-      if (!is_flag) command = app.get_subcommand(name);
+      if (!is_flag) command = command->get_subcommand(name);
       continue;
     }
     const auto near = nearest_name(name, known);
@@ -269,6 +284,7 @@ int run_command_line(int argc, char** argv) {
   add_plan(app, action);
   add_bench(app, action, as_typed(argc, argv));
   add_sample(app, action);
+  add_embodiment(app, action);
   add_stats(app, action);
   add_export(app, action);
   add_verify(app, action);

@@ -45,6 +45,13 @@ struct SampleArguments {
   std::uint64_t seed = 0;
 };
 int sample_command(const SampleArguments& arguments);
+// Writes a first record for a dataset: 0, or 1 where the dataset does not fit it yet.
+struct NewEmbodimentArguments {
+  std::filesystem::path dataset;
+  std::string like;           // a known robot or a record; empty: none
+  std::filesystem::path out;  // empty: TAG.yaml
+};
+int new_embodiment_command(const NewEmbodimentArguments& arguments);
 // Computes the statistics of datasets of one embodiment, prints them with the dimensions to look
 // at, and writes them as a metadata.json.
 struct StatsArguments {
