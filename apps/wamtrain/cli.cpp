@@ -191,6 +191,9 @@ void add_stats(CLI::App& app, Action& action) {
                    "Put the entry into a file that is there; all else in it stays");
   command.add_option("--range-floor", arguments->range_floor,
                      "Widen bounds that are closer than this, as data.range_floor does");
+  command.add_flag(
+      "--leave-out-not-finite", arguments->leaves_out_not_finite,
+      "Leave out NaN and infinite values, and say how many; without, they are refused");
   command.add_option("--threads", arguments->threads, "That read; without, one per core");
   command.callback([&action, arguments] { action = [=] { return stats_command(*arguments); }; });
 }

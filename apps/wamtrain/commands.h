@@ -58,8 +58,9 @@ struct StatsArguments {
   std::vector<std::filesystem::path> datasets;  // pooled
   std::string embodiment;                       // as in a recipe
   std::filesystem::path out;
-  bool merge = false;        // into a file that is there
-  double range_floor = 0;    // as data.range_floor
+  bool merge = false;      // into a file that is there
+  double range_floor = 0;  // as data.range_floor
+  bool leaves_out_not_finite = false;
   std::int64_t threads = 0;  // 0: one per core
 };
 int stats_command(const StatsArguments& arguments);

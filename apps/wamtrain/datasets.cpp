@@ -34,7 +34,9 @@ Statistics compute_for(const std::string& tag,
     bound.push_back({member.reader.get(), &member.binding});
     embodiment = &member.embodiment;
   }
-  return compute_statistics(bound, *embodiment, compute_options(tag, threads, log)).statistics;
+  return compute_statistics(bound, *embodiment,
+                            compute_options(tag, threads, NotFinite::kRefused, log))
+      .statistics;
 }
 
 Statistics statistics_for(const std::string& tag,

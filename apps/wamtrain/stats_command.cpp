@@ -161,11 +161,15 @@ int stats_command(const StatsArguments& arguments) {
   }
   const auto threads =
       arguments.threads > 0 ? arguments.threads : static_cast<std::int64_t>(allowed_cores().size());
-  const auto computed =
-      compute_statistics(bound, embodiment, compute_options(embodiment.tag, threads, log));
+  const auto not_finite =
+      arguments.leaves_out_not_finite ? NotFinite::kLeftOut : NotFinite::kRefused;
+  const auto computed = compute_statistics(
+      bound, embodiment, compute_options(embodiment.tag, threads, not_finite, log));
   const auto settled = settle(computed.statistics, embodiment, arguments.range_floor);
   log.info(fmt::format("statistics of {}: {} episodes, {} rows", embodiment.tag,
                        with_commas(episodes), with_commas(computed.rows)));
+  if (computed.left_out > 0)
+    log.warn(fmt::format("{} values are not finite and left out", with_commas(computed.left_out)));
   print_table(settled.statistics);
   print_odd(computed, sets);
   for (const auto& remark : settled.remarks) log.warn(remark);

@@ -59,13 +59,24 @@ void check_finite(const at::Tensor& block,
 
 std::vector<at::Tensor> read_kind(const BoundDataset& dataset,
                                   std::int64_t episode_idx,
-                                  bool action) {
+                                  bool action,
+                                  NotFinite not_finite) {
   std::vector<at::Tensor> out;
   for (const auto& slice : slices_of(*dataset.binding, action)) {
     out.push_back(read_rows(*dataset.reader, episode_idx, slice));
-    check_finite(out.back(), *dataset.reader, episode_idx, slice);
+    if (not_finite == NotFinite::kRefused)
+      check_finite(out.back(), *dataset.reader, episode_idx, slice);
   }
   return out;
+}
+
+std::int64_t count_not_finite(const std::vector<at::Tensor>& blocks) {
+  std::int64_t count = 0;
+  for (const auto& block : blocks) {
+    const float* data = block.const_data_ptr<float>();
+    count += std::count_if(data, data + block.numel(), [](float v) { return !std::isfinite(v); });
+  }
+  return count;
 }
 
 // Values of one dimension, in the order of rows.
@@ -138,10 +149,7 @@ class Computation {
     pass(&DimensionStatistics::first_pass);
     for (Key& key : keys_) {
       for (auto& dimension : key.dimensions) {
-        require<DataError>(dimension.num_values() > 0,
-                           "computing statistics of relative actions: no episode has the {} frames "
-                           "of one block. Fix: another dataset, or a smaller action_horizon",
-                           embodiment_.action_horizon);
+        check_values(key, dimension);
         dimension.begin_second_pass();
       }
     }
@@ -151,6 +159,19 @@ class Computation {
 
  private:
   using Take = void (DimensionStatistics::*)(std::size_t episode, std::span<const float> values);
+
+  void check_values(const Key& key, const DimensionStatistics& dimension) const {
+    if (dimension.num_values() > 0) return;
+    const auto& names = key.is_action ? embodiment_.action_keys : embodiment_.state_keys;
+    throw DataError(
+        key.state ? fmt::format("computing statistics of relative actions: no episode has the {} "
+                                "frames of one block. Fix: another dataset, or a smaller "
+                                "action_horizon",
+                                embodiment_.action_horizon)
+                  : fmt::format("computing statistics of {} {}: no row has a finite value. Fix: "
+                                "another dataset, or a record without the key",
+                                key.is_action ? "action" : "state", names[key.place]));
+  }
 
   [[nodiscard]] std::vector<Episode> all_episodes() const {
     std::vector<Episode> out;
@@ -193,8 +214,8 @@ class Computation {
 
   void read(std::size_t e, Take take) {
     const BoundDataset& dataset = datasets_[episodes_[e].dataset];
-    const EpisodeRows rows{read_kind(dataset, episodes_[e].episode_idx, false),
-                           read_kind(dataset, episodes_[e].episode_idx, true)};
+    const EpisodeRows rows{read_kind(dataset, episodes_[e].episode_idx, false, options_.not_finite),
+                           read_kind(dataset, episodes_[e].episode_idx, true, options_.not_finite)};
     std::vector<float> values;
     for (Key& key : keys_) {
       for (std::size_t d = 0; d < key.dimensions.size(); ++d) {
@@ -203,8 +224,10 @@ class Computation {
         (key.dimensions[d].*take)(e, values);
       }
     }
-    if (!options_.on_progress) return;
+    const std::int64_t bad = count_not_finite(rows.state) + count_not_finite(rows.action);
     const std::lock_guard lock(mutex_);
+    not_finite_ += bad;
+    if (!options_.on_progress) return;
     options_.on_progress(++done_, 2 * static_cast<std::int64_t>(episodes_.size()));
   }
 
@@ -254,6 +277,7 @@ class Computation {
     for (const Episode& e : episodes_) {
       out.rows += datasets_[e.dataset].reader->episode_length(e.episode_idx);
     }
+    out.left_out = not_finite_ / 2;
     return out;
   }
 
@@ -265,6 +289,7 @@ class Computation {
   WorkerPool pool_;
   std::mutex mutex_;
   std::int64_t done_ = 0;
+  std::int64_t not_finite_ = 0;  // of both passes
 };
 
 }  // namespace

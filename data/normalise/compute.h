@@ -18,8 +18,13 @@ struct BoundDataset {
   const Binding* binding = nullptr;
 };
 
+// What to do with values that are not finite: refuse the dataset, or leave each out of its
+// dimension (and its differences, of relative actions).
+enum class NotFinite { kRefused, kLeftOut };
+
 struct ComputeOptions {
   unsigned threads = 1;  // the result does not depend on it
+  NotFinite not_finite = NotFinite::kRefused;
   // Told after every reading of an episode, of which each is read twice; one thread at a time.
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
 };
@@ -39,6 +44,7 @@ struct ComputedStatistics {
   Statistics statistics;
   std::map<std::string, ExtremePlaces> extremes;  // by "state.KEY" and "action.KEY"
   std::int64_t rows = 0;
+  std::int64_t left_out = 0;  // values that are not finite
 };
 
 // Statistics of an embodiment over all rows of all episodes of its datasets, pooled: values read as
@@ -50,8 +56,8 @@ struct ComputedStatistics {
 // Source: as DreamZero @ ab790c1 computes relative statistics, and RLinf @ a3816b5
 //         (generate_dreamzero_metadata.py) the others.
 // Errors: DataError naming dataset and episode, that of the first bad episode (a column missing, a
-//         value that is not finite; no episode as long as a block), and datasets whose vectors or
-//         pictures differ in size.
+//         value that is not finite where that is refused; no value; no episode as long as a block),
+//         and datasets whose vectors or pictures differ in size.
 ComputedStatistics compute_statistics(const std::vector<BoundDataset>& datasets,
                                       const Embodiment& embodiment,
                                       const ComputeOptions& options = {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace wam {
@@ -10,31 +11,34 @@ namespace {
 
 constexpr std::array kQuantiles{0.01, 0.99};
 
-// Whether `a` replaces `b`: further out, or as far and in an earlier episode.
+// Takes `a` for `b` where it lies further out, or as far in an earlier episode.
 template <class Further>
-void take(const Extreme& a, Extreme& b, bool is_first, Further further) {
-  const bool is_equal = !further(a.value, b.value) && !further(b.value, a.value);
+void take(const Extreme& a, Extreme& b, Further further) {
+  const bool is_first = b.episode == Extreme().episode;
+  const bool is_equal = a.value == b.value;
   if (is_first || further(a.value, b.value) || (is_equal && a.episode < b.episode)) b = a;
-}
-
-Extreme at(std::span<const float> values, std::span<const float>::iterator it, std::size_t e) {
-  return {*it + 0.0F, e, static_cast<std::size_t>(it - values.begin())};
 }
 
 }  // namespace
 
-void DimensionStatistics::first_pass(std::size_t episode, std::span<const float> finite) {
-  if (finite.empty()) return;
+void DimensionStatistics::first_pass(std::size_t episode, std::span<const float> values) {
   double sum = 0;
-  for (const float value : finite) sum += static_cast<double>(value);
+  Extreme low;
+  Extreme high;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float value = values[i] + 0.0F;  // both zeros are one
+    if (!std::isfinite(value)) continue;
+    sum += static_cast<double>(value);
+    const bool is_first = low.episode != episode;
+    if (is_first || value < low.value) low = {value, episode, i};
+    if (is_first || value > high.value) high = {value, episode, i};
+  }
+  if (low.episode != episode) return;  // no value
   sums_[episode] = sum;
-  const Extreme low = at(finite, std::min_element(finite.begin(), finite.end()), episode);
-  const Extreme high = at(finite, std::max_element(finite.begin(), finite.end()), episode);
   const std::lock_guard lock(mutex_);
-  const bool is_first = num_values() == 0;
-  take(low, lowest_, is_first, std::less<float>());
-  take(high, highest_, is_first, std::greater<float>());
-  quantiles_.count(finite);
+  take(low, lowest_, std::less<float>());
+  take(high, highest_, std::greater<float>());
+  quantiles_.count(values);
 }
 
 void DimensionStatistics::begin_second_pass() {
@@ -43,15 +47,16 @@ void DimensionStatistics::begin_second_pass() {
   std::fill(sums_.begin(), sums_.end(), 0.0);
 }
 
-void DimensionStatistics::second_pass(std::size_t episode, std::span<const float> finite) {
+void DimensionStatistics::second_pass(std::size_t episode, std::span<const float> values) {
   double squares = 0;
-  for (const float value : finite) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
     const double distance = static_cast<double>(value) - mean_;
     squares += distance * distance;
   }
   sums_[episode] = squares;
   const std::lock_guard lock(mutex_);
-  quantiles_.count_again(finite);
+  quantiles_.count_again(values);
 }
 
 void DimensionStatistics::append_to(KeyStatistics& key) const {

@@ -19,18 +19,19 @@ struct Extreme {
 };
 
 // One dimension's statistics of float32 values that pass by twice, an episode at a time and in any
-// order, reduced in float64; the result does not depend on the order. 8 bytes an episode are kept.
+// order, reduced in float64; the result does not depend on the order. Those that are not finite are
+// passed over. 8 bytes an episode are kept.
 //
 // Threads: `first_pass` and `second_pass` from any thread, each for episodes of its own.
 class DimensionStatistics {
  public:
   explicit DimensionStatistics(std::size_t num_episodes) : sums_(num_episodes) {}
 
-  void first_pass(std::size_t episode, std::span<const float> finite);
+  void first_pass(std::size_t episode, std::span<const float> values);
   [[nodiscard]] std::uint64_t num_values() const noexcept { return quantiles_.num_values(); }
   // At least one value.
   void begin_second_pass();
-  void second_pass(std::size_t episode, std::span<const float> finite);
+  void second_pass(std::size_t episode, std::span<const float> values);
   void append_to(KeyStatistics& key) const;
   [[nodiscard]] const Extreme& lowest() const noexcept { return lowest_; }
   [[nodiscard]] const Extreme& highest() const noexcept { return highest_; }

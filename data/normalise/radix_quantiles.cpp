@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/base/errors.h"
 
@@ -25,9 +26,12 @@ double value_of(std::uint32_t sortable_bits) {
 
 }  // namespace
 
-void RadixQuantiles::count(std::span<const float> finite) {
-  for (const float value : finite) ++upper_[sortable(value) >> kHalf];
-  num_values_ += finite.size();
+void RadixQuantiles::count(std::span<const float> values) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    ++upper_[sortable(value) >> kHalf];
+    ++num_values_;
+  }
 }
 
 void RadixQuantiles::begin_second_pass(std::span<const double> quantiles) {
@@ -54,8 +58,9 @@ void RadixQuantiles::add_part(std::uint64_t place) {
   parts_.push_back(std::move(part));
 }
 
-void RadixQuantiles::count_again(std::span<const float> finite) {
-  for (const float value : finite) {
+void RadixQuantiles::count_again(std::span<const float> values) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
     const std::uint32_t bits = sortable(value);
     for (Part& part : parts_) {
       if (part.upper == bits >> kHalf) ++part.lower[bits & kLowerMask];

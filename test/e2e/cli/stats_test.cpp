@@ -20,8 +20,8 @@ using wam::test::Workplace;
 namespace {
 
 // Two episodes of an arm whose first action value is constant, whose second lies within 1e-4 and
-// whose third has one value of 1e6, in frame 20 of episode 1.
-void write_odd_set(const std::filesystem::path& root) {
+// whose third has `spike` in frame 20 of episode 1.
+void write_odd_set(const std::filesystem::path& root, float spike) {
   using namespace wam::lerobot_writer;
   constexpr std::size_t kFrames = 120;
   Format format;
@@ -43,7 +43,7 @@ void write_odd_set(const std::filesystem::path& root) {
       const float wave = std::sin(static_cast<float>(i) / 9);
       state.insert(state.end(), {wave, 2 * wave, 3 * wave});
       const bool is_spike = episode == 1 && i == 20;
-      action.insert(action.end(), {0.04F, 0.7F + 5e-5F * wave, is_spike ? 1e6F : wave});
+      action.insert(action.end(), {0.04F, 0.7F + 5e-5F * wave, is_spike ? spike : wave});
     }
     recording.vectors = {state, action};
     writer.add(recording);
@@ -84,7 +84,7 @@ TEST_CASE("stats: writes what a run computes, which a recipe takes by its path")
 
 TEST_CASE("stats: constant, near-constant and outlying dimensions are listed, a floor widens") {
   const TempFolder folder;
-  write_odd_set(folder.path() / "odd");
+  write_odd_set(folder.path() / "odd", 1e6F);
   write_absolute_record(folder.path() / "arm.yaml");
   const std::vector<std::string> command = {"stats", "odd",    "--embodiment", "arm.yaml",
                                             "--out", "m.json", "--threads",    "3"};
@@ -111,6 +111,26 @@ TEST_CASE("stats: constant, near-constant and outlying dimensions are listed, a 
                        .at("joint_position");
   CHECK(key.at("max")[1].get<double>() - key.at("min")[1].get<double>() == Approx(0.02));
   CHECK(key.at("max")[2].get<double>() == 1e6);
+}
+
+TEST_CASE("stats: NaN is refused with its place, or left out and counted") {
+  const TempFolder folder;
+  write_odd_set(folder.path() / "odd", std::nanf(""));
+  write_absolute_record(folder.path() / "arm.yaml");
+  std::vector<std::string> command = {"stats",    "odd",   "--embodiment",
+                                      "arm.yaml", "--out", "m.json"};
+  const auto refused = run_wamtrain(command, folder.path());
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("episode 1, frame 20, column 'action'") && Contains("Fix: "));
+
+  command.emplace_back("--leave-out-not-finite");
+  const auto done = run_wamtrain(command, folder.path());
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  CHECK_THAT(done.out, Contains("1 values are not finite and left out"));
+  const json file = json::parse(wam::read_file(folder.path() / "m.json"));
+  const json& max = file["tiny"]["statistics"]["action"]["joint_position"]["max"];
+  CHECK(max[2].get<double>() == Approx(1).epsilon(0.01));
 }
 
 TEST_CASE("stats: a file that is there is kept unless its entry is to be merged") {

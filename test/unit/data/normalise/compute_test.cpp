@@ -159,10 +159,12 @@ TEST_CASE("the number of threads changes no bit of the statistics, and progress 
   const auto alone = compute_statistics({set.bound()}, arm());
   for (const unsigned threads : {2U, 7U}) {
     std::vector<std::int64_t> done;
-    wam::ComputeOptions options{threads, [&](std::int64_t n, std::int64_t total) {
-                                  CHECK(total == 16);
-                                  done.push_back(n);
-                                }};
+    wam::ComputeOptions options;
+    options.threads = threads;
+    options.on_progress = [&](std::int64_t n, std::int64_t total) {
+      CHECK(total == 16);
+      done.push_back(n);
+    };
     CHECK(compute_statistics({set.bound()}, arm(), options).statistics == alone.statistics);
     REQUIRE(done.size() == 16);
     CHECK(std::is_sorted(done.begin(), done.end()));
@@ -179,7 +181,7 @@ TEST_CASE("extremes are found where they are: dataset, episode, frame") {
   const Set a(first);
   const Set b(second);
 
-  const auto extremes = compute_statistics({a.bound(), b.bound()}, arm(), {4, {}}).extremes;
+  const auto extremes = compute_statistics({a.bound(), b.bound()}, arm(), {.threads = 4}).extremes;
 
   const auto& high = extremes.at("state.joint").max[1];
   CHECK(high.dataset == 1);
@@ -199,10 +201,37 @@ TEST_CASE("a value that is not finite is refused with the first episode that has
   recorded[4].action[3] = std::numeric_limits<float>::infinity();
   const Set set(recorded);
   for (const unsigned threads : {1U, 6U}) {
-    CHECK_THROWS_WITH(compute_statistics({set.bound()}, arm(), {threads, {}}),
+    CHECK_THROWS_WITH(compute_statistics({set.bound()}, arm(), {.threads = threads}),
                       Contains("episode 2, frame 5, column 'observation.state'") &&
                           Contains("not finite") && Contains("Fix:"));
   }
+}
+
+TEST_CASE("values that are not finite are left out and counted where that is wished") {
+  auto recorded = episodes({9, 12}, 6);
+  recorded[0].state[3 * 5] = std::numeric_limits<float>::quiet_NaN();
+  recorded[1].action[3 * 2 + 2] = std::numeric_limits<float>::infinity();
+  const Set set(recorded);
+  wam::ComputeOptions options;
+  options.threads = 2;
+  options.not_finite = wam::NotFinite::kLeftOut;
+  const auto computed = compute_statistics({set.bound()}, arm(), options);
+  CHECK(computed.left_out == 2);
+  const auto finite = [](std::vector<float> values) {
+    std::erase_if(values, [](float v) { return !std::isfinite(v); });
+    return values;
+  };
+  const auto& s = computed.statistics;
+  check_dimension(s.state.at("joint"), 0, finite(column(recorded, false, 0)));
+  check_dimension(s.action.at("joint"), 0, finite(relative(recorded, 0)));
+  check_dimension(s.action.at("grip"), 0, finite(column(recorded, true, 2)));
+
+  auto none = episodes({9}, 6);
+  for (std::size_t i = 0; i < 9; ++i)
+    none[0].state[3 * i + 2] = std::numeric_limits<float>::quiet_NaN();
+  const Set blind(none);
+  CHECK_THROWS_WITH(compute_statistics({blind.bound()}, arm(), options),
+                    Contains("state grip: no row has a finite value") && Contains("Fix:"));
 }
 
 TEST_CASE("relative actions need an episode as long as a block") {
