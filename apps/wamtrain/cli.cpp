@@ -9,12 +9,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/wamtrain/command_line_error.h"
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/exit_code.h"
 #include "apps/wamtrain/recipe.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "data/embodiment/known_robots.h"
 
 namespace wam {
 namespace {
@@ -163,6 +165,39 @@ void add_sample(CLI::App& app, Action& action) {
   command.callback([&action, arguments] { action = [=] { return sample_command(*arguments); }; });
 }
 
+void add_embodiment(CLI::App& app, Action& action) {
+  auto& group = *app.add_subcommand("embodiment", "Records of robots");
+  group.require_subcommand(1);
+  auto& command = *group.add_subcommand("new", "Write a first record from a dataset's metadata");
+  const auto arguments = std::make_shared<NewEmbodimentArguments>();
+  command.add_option("--dataset", arguments->dataset, "A LeRobot folder")->required();
+  command.add_option(
+      "--like", arguments->like,
+      "Prompt, id and layout of: " + join(known_robot_names()) + ", or a record by name or path");
+  command.add_option("--out", arguments->out, "The YAML file to write (default: TAG.yaml)");
+  command.callback(
+      [&action, arguments] { action = [=] { return new_embodiment_command(*arguments); }; });
+}
+
+void add_stats(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("stats", "Compute a metadata.json from datasets of a robot");
+  const auto arguments = std::make_shared<StatsArguments>();
+  command.add_option("DATASET", arguments->datasets, "LeRobot folders; several are pooled")
+      ->required();
+  command.add_option("--embodiment", arguments->embodiment, "Name or YAML file of the record")
+      ->required();
+  command.add_option("--out", arguments->out, "The metadata.json to write")->required();
+  command.add_flag("--merge", arguments->merge,
+                   "Put the entry into a file that is there; all else in it stays");
+  command.add_option("--range-floor", arguments->range_floor,
+                     "Widen bounds that are closer than this, as data.range_floor does");
+  command.add_flag(
+      "--leave-out-not-finite", arguments->leaves_out_not_finite,
+      "Leave out NaN and infinite values, and say how many; without, they are refused");
+  command.add_option("--threads", arguments->threads, "That read; without, one per core");
+  command.callback([&action, arguments] { action = [=] { return stats_command(*arguments); }; });
+}
+
 void add_verify(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("verify", "Check every byte of a checkpoint");
   const auto checkpoint = std::make_shared<std::filesystem::path>();
@@ -193,22 +228,6 @@ void add_report(CLI::App& app, Action& action) {
   command.callback([&action, arguments] { action = [=] { return report_command(*arguments); }; });
 }
 
-std::vector<std::string> names_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
-}
-
-std::vector<std::string> flags_of(const CLI::App& app) {
-  std::vector<std::string> flags;
-  for (const auto* option : app.get_options()) {
-    for (const auto& name : option->get_lnames()) flags.push_back("--" + name);
-  }
-  return flags;
-}
-
 // The command line as a shell would take it again.
 std::string as_typed(int argc, char** argv) {
   std::string out = "wamtrain";
@@ -217,28 +236,6 @@ std::string as_typed(int argc, char** argv) {
     out += is_plain ? fmt::format(" {}", word) : fmt::format(" '{}'", word);
   }
   return out;
-}
-
-// The first word that neither the program nor its subcommand knows, with the nearest that it does.
-std::string explain(const CLI::App& app,
-                    const CLI::ParseError& error,
-                    const std::vector<std::string>& words) {
-  const CLI::App* command = &app;
-  for (const auto& word : words) {
-    const bool is_flag = word.starts_with("-");
-    if (!is_flag && command != &app) continue;
-    const auto known = is_flag ? flags_of(*command) : names_of(app);
-    const auto name = word.substr(0, word.find('='));
-    if (std::find(known.begin(), known.end(), name) != known.end()) {
-      if (!is_flag) command = app.get_subcommand(name);
-      continue;
-    }
-    const auto near = nearest_name(name, known);
-    return fmt::format("unknown {} {}, expected one of {}. Fix: {}.", is_flag ? "flag" : "command",
-                       name, join(known), near ? "write " + *near : std::string("see --help"));
-  }
-  return fmt::format("{}. Fix: see wamtrain {} --help.", error.what(),
-                     command == &app ? "" : command->get_name());
 }
 
 }  // namespace
@@ -253,6 +250,8 @@ int run_command_line(int argc, char** argv) {
   add_plan(app, action);
   add_bench(app, action, as_typed(argc, argv));
   add_sample(app, action);
+  add_embodiment(app, action);
+  add_stats(app, action);
   add_export(app, action);
   add_verify(app, action);
   add_checkpoints(app, action);

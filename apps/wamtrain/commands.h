@@ -45,6 +45,25 @@ struct SampleArguments {
   std::uint64_t seed = 0;
 };
 int sample_command(const SampleArguments& arguments);
+// Writes a first record for a dataset: 0, or 1 where the dataset does not fit it yet.
+struct NewEmbodimentArguments {
+  std::filesystem::path dataset;
+  std::string like;           // a known robot or a record; empty: none
+  std::filesystem::path out;  // empty: TAG.yaml
+};
+int new_embodiment_command(const NewEmbodimentArguments& arguments);
+// Computes the statistics of datasets of one embodiment, prints them with the dimensions to look
+// at, and writes them as a metadata.json.
+struct StatsArguments {
+  std::vector<std::filesystem::path> datasets;  // pooled
+  std::string embodiment;                       // as in a recipe
+  std::filesystem::path out;
+  bool merge = false;      // into a file that is there
+  double range_floor = 0;  // as data.range_floor
+  bool leaves_out_not_finite = false;
+  std::int64_t threads = 0;  // 0: one per core
+};
+int stats_command(const StatsArguments& arguments);
 // Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
 int verify_command(const std::filesystem::path& checkpoint);
 // Lists the checkpoints of a run: 0, or 1 where one is damaged.

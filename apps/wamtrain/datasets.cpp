@@ -6,6 +6,7 @@
 
 #include "apps/wamtrain/index_progress.h"
 #include "apps/wamtrain/install.h"
+#include "apps/wamtrain/statistics_progress.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "data/normalise/compute.h"
@@ -22,7 +23,10 @@ std::optional<Statistics> entry_of(const std::filesystem::path& file, const std:
   return std::move(found->second);
 }
 
-Statistics compute_for(const std::string& tag, const std::vector<DatasetMember>& members) {
+Statistics compute_for(const std::string& tag,
+                       const std::vector<DatasetMember>& members,
+                       std::int64_t threads,
+                       Log& log) {
   std::vector<BoundDataset> bound;
   const Embodiment* embodiment = nullptr;
   for (const auto& member : members) {
@@ -30,7 +34,9 @@ Statistics compute_for(const std::string& tag, const std::vector<DatasetMember>&
     bound.push_back({member.reader.get(), &member.binding});
     embodiment = &member.embodiment;
   }
-  return compute_statistics(bound, *embodiment);
+  return compute_statistics(bound, *embodiment,
+                            compute_options(tag, threads, NotFinite::kRefused, log))
+      .statistics;
 }
 
 Statistics statistics_for(const std::string& tag,
@@ -58,7 +64,7 @@ Statistics statistics_for(const std::string& tag,
   }
   log.info(fmt::format("statistics of {}: computed over all episodes, kept in {}", tag,
                        statistics_file(recipe).string()));
-  return compute_for(tag, members);
+  return compute_for(tag, members, recipe.threads, log);
 }
 
 }  // namespace

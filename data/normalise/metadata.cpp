@@ -170,6 +170,15 @@ std::string metadata_text(const std::map<std::string, Statistics>& entries) {
   return root.dump(2) + "\n";
 }
 
+std::string with_entry(const std::string& text,
+                       const std::filesystem::path& file,
+                       const Statistics& statistics) {
+  parse_metadata(text, file);
+  json root = json::parse(text);
+  root[statistics.tag] = entry_of(statistics);
+  return root.dump(2) + "\n";
+}
+
 void write_metadata(const std::filesystem::path& file,
                     const std::map<std::string, Statistics>& entries) {
   write_file_atomically(file, metadata_text(entries));

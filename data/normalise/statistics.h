@@ -56,6 +56,11 @@ Statistics read_statistics(const std::filesystem::path& file, const std::string&
 
 // The file's content: sorted keys, shortest numbers that read back the same.
 std::string metadata_text(const std::map<std::string, Statistics>& entries);
+// A file's text with the entry of `statistics` in the place of the one of its tag, or added; all
+// else stays as it is. Errors: as read_metadata; `file` is named in messages.
+std::string with_entry(const std::string& text,
+                       const std::filesystem::path& file,
+                       const Statistics& statistics);
 // Writes it atomically. Errors: DeviceError.
 void write_metadata(const std::filesystem::path& file,
                     const std::map<std::string, Statistics>& entries);

@@ -45,7 +45,7 @@ TEST_CASE("statistics equal those of the reference's tools, relative ones those 
     INFO(set.name());
     const auto& tag = set.embodiment().tag;
     const auto ours =
-        wam::compute_statistics({{set.reader().get(), &set.binding()}}, set.embodiment());
+        wam::compute_statistics({{set.reader().get(), &set.binding()}}, set.embodiment()).statistics;
     const auto tool = wam::test::statistics_in(stats_file(set), "rlinf_tool", tag);
     for (const auto& [key, values] : ours.state) {
       INFO("state." << key);

@@ -67,7 +67,7 @@ DatasetMember arm_member(const std::filesystem::path& root) {
       find_embodiment("tiny", std::filesystem::path(WAM_SOURCE_DIR) / "configs/embodiment");
   member.binding = bind(*member.reader, member.embodiment);
   member.statistics =
-      compute_statistics({{member.reader.get(), &member.binding}}, member.embodiment);
+      compute_statistics({{member.reader.get(), &member.binding}}, member.embodiment).statistics;
   return member;
 }
 

@@ -49,6 +49,31 @@ TEST_CASE("metadata.json reads back as it was written, to the last bit and byte"
   CHECK(text.find("320") < text.find("180"));
 }
 
+TEST_CASE("an entry goes into a file of others, in which all else stays") {
+  Statistics arm = example();
+  const std::string others =
+      R"({"arm": {"embodiment_tag": "old"}, "other": {"note": [1, 2.5], "statistics":)"
+      R"( {"state": {}, "action": {}}}})";
+  CHECK_THROWS_WITH(wam::with_entry(others, "metadata.json", arm),
+                    Catch::Contains("arm: has no 'statistics'"));
+
+  arm.tag = "new";
+  const auto sound = wam::metadata_text({{"arm", example()}});
+  const auto text = wam::with_entry(sound, "metadata.json", arm);
+  const auto entries = wam::parse_metadata(text, "metadata.json");
+  CHECK(entries.at("arm") == example());
+  CHECK(entries.at("new") == arm);
+
+  arm.tag = "arm";
+  arm.state.at("joint").mean[0] = 7;
+  const std::string noted =
+      sound.substr(0, sound.rfind('}')) +
+      R"(, "other": {"note": 2.5, "statistics": {"state": {}, "action": {}}}})";
+  const auto replaced = wam::with_entry(noted, "metadata.json", arm);
+  CHECK(wam::parse_metadata(replaced, "metadata.json").at("arm") == arm);
+  CHECK(replaced.find("\"note\": 2.5") != std::string::npos);
+}
+
 TEST_CASE("a tag that is not there is refused with the nearest one") {
   const wam::test::TempFolder folder;
   const auto file = folder.path() / "metadata.json";
