@@ -189,6 +189,7 @@ class Run {
     optimizer_->set_applied_updates(saved.applied_updates);
     first_step_ = saved.step;
     samples_seen_ = saved.data.samples_seen;
+    bad_samples_ = saved.data.bad;
   }
 
   void set_later_ones_aside() const {
@@ -205,7 +206,8 @@ class Run {
     run.data = {.samples_seen = loader_->samples_consumed(),
                 .epoch = static_cast<double>(loader_->samples_consumed()) /
                          static_cast<double>(loader_->epoch_size()),
-                .fingerprint = self.data_fingerprint};
+                .fingerprint = self.data_fingerprint,
+                .bad = bad_samples_};
     run.seed = self.seed;
     run.generator = self.generator;
     run.global_batch = self.global_batch;
@@ -223,13 +225,23 @@ class Run {
   void open_stream() {
     order_.emplace(inputs_.data.splits.training->member_sizes(),
                    inputs_.data.splits.training->member_weights(), recipe_.options.run.seed);
+    training_ = guarded(inputs_.data.splits.training);
     const auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
-    loader_ = std::make_unique<Loader>(*inputs_.data.splits.training, *order_, *text_, options);
+    loader_ = std::make_unique<Loader>(*training_, *order_, *text_, options);
     rehearse(options.plan);
-    if (recipe_.options.validate.every == 0) return;
+    if (recipe_.options.validate.every > 0) open_validation();
+  }
+
+  [[nodiscard]] std::shared_ptr<const Dataset> guarded(
+      const std::shared_ptr<WindowDataset>& split) const {
+    return std::make_shared<const GuardedDataset>(split, bad_sample_rule(recipe_, *split));
+  }
+
+  void open_validation() {
+    held_back_ = guarded(inputs_.data.splits.held_back);
     const ValidateSection& validate = recipe_.options.validate;
     validator_.emplace(
-        *inputs_.data.splits.held_back,
+        *held_back_,
         [this](const std::vector<Sample>& samples) { return collate(samples, *text_); },
         ValidationOptions{.windows = validate.windows,
                           .sampling_steps = validate.sampling_steps,
@@ -239,12 +251,15 @@ class Run {
                           .rank = ranks_.env().global_rank,
                           .world = ranks_.env().world_size,
                           .moved = [this] { ranks_.moved(); }});
+    for (const BadSample& bad : validator_->replaced()) {
+      log_.warn(fmt::format("validation: window {} is replaced: {}", bad.ordinal, bad.why));
+    }
   }
 
   void rehearse(const BatchPlan& plan) {
     if (!uses_graphs(recipe_, device_) || ranks_.env().world_size == 1) return;
     log_.info("recording the forms of a micro-step on all ranks");
-    rehearse_steps(*model_, *sharding_, *inputs_.data.splits.training, *text_, plan);
+    rehearse_steps(*model_, *sharding_, *training_, *text_, plan);
   }
 
   LoopEnd loop() {
@@ -261,6 +276,7 @@ class Run {
                           .clock = clock_,
                           .observer = ranks_.observer(),
                           .validator = validator_ ? &*validator_ : nullptr,
+                          .bad_samples = &bad_samples_,
                           .save = [this](std::int64_t step) { save(step); },
                           .saving = [this] { return writer_->is_busy(); },
                           .before_update = [this] { writer_->before_update(); }};
@@ -301,12 +317,15 @@ class Run {
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<MetricsFile> metrics_;  // the first rank's
   std::unique_ptr<CheckpointWriter> writer_;
+  std::shared_ptr<const Dataset> training_;
+  std::shared_ptr<const Dataset> held_back_;
   std::optional<SampleOrder> order_;
   std::unique_ptr<Loader> loader_;
   std::optional<Validator> validator_;
   bool resumed_ = false;
   std::int64_t first_step_ = 0;
   std::uint64_t samples_seen_ = 0;
+  BadSamples bad_samples_;
 };
 
 }  // namespace

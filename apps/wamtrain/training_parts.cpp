@@ -101,6 +101,14 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
   return options;
 }
 
+BadSampleRule bad_sample_rule(const ResolvedRecipe& recipe, const WindowDataset& split) {
+  const DataSection& data = recipe.options.data;
+  return {.replaces = data.on_bad_sample == OnBadSample::kSkip,
+          .limit = data.max_bad_samples,
+          .sizes = split.member_sizes(),
+          .seed = recipe.options.run.seed};
+}
+
 LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env) {
   LoopOptions options;
   options.steps = recipe.train.options.steps;
@@ -111,6 +119,7 @@ LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const
   options.skips_when_busy = recipe.options.checkpoint.when_busy == WhenBusy::kSkip;
   options.validate_every = recipe.options.validate.every;
   options.max_nonfinite = recipe.train.options.max_nonfinite;
+  options.max_bad_samples = recipe.options.data.max_bad_samples;
   options.reads_late = device.is_cuda();
   options.seed = recipe.options.run.seed;
   options.run_folder = recipe.options.run.dir;

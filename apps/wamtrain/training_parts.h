@@ -11,6 +11,8 @@
 #include "core/train/loop.h"
 #include "core/train/optimizer.h"
 #include "core/train/sharding.h"
+#include "data/dataset/window_dataset.h"
+#include "data/loader/guarded_dataset.h"
 #include "data/loader/loader.h"
 #include "models/wam/frozen_encoders.h"
 #include "models/wam/wam_model.h"
@@ -46,6 +48,8 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              c10::Device device,
                              std::uint64_t first_sample,
                              const LaunchEnv& env);
+// What becomes of bad samples of a split of these members.
+BadSampleRule bad_sample_rule(const ResolvedRecipe& recipe, const WindowDataset& split);
 LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env);
 // The settings to try where a run waits for other ranks.
 std::string communication_advice(const ParallelSection& parallel, const LaunchEnv& env);

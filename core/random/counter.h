@@ -23,6 +23,7 @@ enum class Purpose : std::uint32_t {
   kMixture = 11,
   kValidation = 12,
   kSampleWorld = 13,
+  kReplacement = 14,
 };
 
 // One stream of draws. Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1,

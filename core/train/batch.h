@@ -23,6 +23,13 @@ struct SampleId {
   bool operator==(const SampleId&) const = default;
 };
 
+// A window that was drawn for a sample and left out: its content is bad.
+struct BadSample {
+  std::uint64_t ordinal = 0;
+  SampleId id;
+  std::string why;
+};
+
 // One window of an episode, on the CPU: vectors after all transforms, pictures before them.
 struct Sample {
   SampleId id;
@@ -33,6 +40,8 @@ struct Sample {
   at::Tensor action_mask_PA;  // bool, true for real values
   bool has_real_action = true;
   std::string prompt;  // as handed to the tokenizer
+  std::vector<BadSample> replaced =
+      {};  // in whose place this one stands, in the order of the draws
 };
 
 // Samples of one shape, stacked. Pinned when the loader was told so.
@@ -50,6 +59,7 @@ struct Batch {
   // the model's full text length (the model knows that the rows it does not see are zero).
   at::Tensor text_BMD;
   std::vector<std::int64_t> text_length;
+  std::vector<BadSample> replaced = {};  // of all samples, in their order
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ordinal.size()); }
 };

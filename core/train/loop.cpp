@@ -10,6 +10,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/format.h"
+#include "core/base/names.h"
 #include "core/cuda/device.h"
 #include "core/train/pending_step.h"
 
@@ -83,13 +84,13 @@ class Loop {
             std::move(span)};
   }
 
-  // Forward and backward of one global batch; (3) sums of losses over this rank's samples.
+  // Forward and backward of one global batch; (4) sums over the ranks, as PendingStep takes them.
   at::Tensor micro_steps(std::int64_t step) {
     parts_.sharding.begin_step();
     const double weight = 1.0 / static_cast<double>(options_.global_batch);
     const std::int64_t count = parts_.source.micro_steps();
     at::Tensor sums;
-    samples_.clear();
+    samples_ = {};
     for (std::int64_t m = 0; m < count; ++m) {
       enter(Phase::kDataWait, step, m + 1);
       parts_.clock.enter(Activity::kDataWait);
@@ -97,8 +98,10 @@ class Loop {
       enter(Phase::kForwardBackward, step, m + 1);
       parts_.clock.enter(Activity::kForwardBackward);
       for (std::size_t i = 0; i < batch.id.size(); ++i) {
-        samples_.push_back({batch.ordinal[i], batch.id[i]});
+        samples_.used.push_back({batch.ordinal[i], batch.id[i]});
       }
+      samples_.replaced.insert(samples_.replaced.end(), batch.replaced.begin(),
+                               batch.replaced.end());
       parts_.sharding.begin_micro_step(m + 1 == count);
       const Losses part = parts_.model.train(batch, parts_.sharding, options_.seed, weight);
       const at::Tensor row =
@@ -107,6 +110,8 @@ class Loop {
       sums = sums.defined() ? sums + row : row;
     }
     parts_.clock.enter(Activity::kOther);
+    const auto num_replaced = static_cast<double>(samples_.replaced.size());
+    sums = at::cat({sums, at::full({1}, num_replaced, sums.options())});
     parts_.sharding.sum_over_ranks(sums);
     return sums;
   }
@@ -121,12 +126,39 @@ class Loop {
     if (metrics.skipped && readers == Readers::kAll) {
       metrics.samples = step.samples(parts_.sharding);
     }
+    if (metrics.num_bad_samples > 0 && readers == Readers::kAll) {
+      metrics.bad_samples = step.replaced(parts_.sharding);
+    }
     recent_.add(metrics.times);
     metrics.samples_per_s = static_cast<double>(options_.global_batch) / recent_.step_s();
     if (parts_.metrics != nullptr) parts_.metrics->write(metrics);
     show(metrics);
     for (const std::string& line : recent_.new_advice()) parts_.log.info(line);
+    if (readers == Readers::kAll) count_bad_samples(metrics, step);
     guard(metrics, step);
+  }
+
+  // Every rank counts the same.
+  void count_bad_samples(const StepMetrics& metrics, const PendingStep& step) {
+    if (metrics.num_bad_samples == 0) return;
+    invariant(parts_.bad_samples != nullptr, "samples were replaced, and nobody counts them");
+    for (const BadSample& bad : step.own_replaced()) {
+      parts_.log.warn(
+          fmt::format("step {}: sample {} is replaced: {}", metrics.step, bad.ordinal, bad.why));
+    }
+    BadSamples& all = *parts_.bad_samples;
+    all.add(metrics.bad_samples);
+    parts_.log.warn(fmt::format(
+        "step {}: {} samples with bad content were replaced ({}); {} in the run so far, of {} that "
+        "data.max_bad_samples allows",
+        metrics.step, metrics.num_bad_samples, join(metrics.bad_samples), all.count,
+        options_.max_bad_samples));
+    require<DataError>(
+        all.count <= options_.max_bad_samples,
+        "training: {} samples had bad content up to step {}, the last of it in {} "
+        "(dataset/episode/frame); data.max_bad_samples is {}. Fix: mend or remove the episodes "
+        "that log.txt and metrics.jsonl name, or raise data.max_bad_samples.",
+        all.count, metrics.step, metrics.bad_samples.back(), options_.max_bad_samples);
   }
 
   void guard(const StepMetrics& metrics, const PendingStep& step) {
@@ -231,7 +263,7 @@ class Loop {
   const LoopParts& parts_;
   const LoopOptions& options_;
   RecentSteps recent_;
-  std::vector<StepSample> samples_;  // of the step in hand, on this rank
+  StepSamples samples_;  // of the step in hand, on this rank
   std::optional<PendingStep> pending_;
   std::int64_t nonfinite_in_a_row_ = 0;
   std::int64_t last_saved_ = -1;

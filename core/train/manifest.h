@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/train/bad_samples.h"
 #include "core/train/reshard.h"
 #include "core/train/unit.h"
 
@@ -46,6 +47,7 @@ struct DataPosition {
   std::uint64_t samples_seen = 0;  // by the whole run, in complete steps
   double epoch = 0;
   std::string fingerprint;  // Dataset::fingerprint(): JSON of what decides, or any text
+  BadSamples bad = {};      // so far
 
   bool operator==(const DataPosition&) const = default;
 };

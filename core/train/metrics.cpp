@@ -62,6 +62,7 @@ void MetricsFile::write(const StepMetrics& m) {
     json["skipped"] = true;
     json["samples"] = m.samples;
   }
+  if (m.num_bad_samples > 0) json["bad_samples"] = m.bad_samples;
   write_line(json.dump());
 }
 

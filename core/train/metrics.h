@@ -26,8 +26,10 @@ struct StepMetrics {
   std::int64_t peak_memory_bytes = 0;
   std::string largest_unit;  // with the largest gradient norm, and that norm
   double largest_unit_norm = 0;
-  bool skipped = false;              // the update was not applied: the norm was not finite
-  std::vector<std::string> samples;  // dataset/episode/frame of a skipped step
+  bool skipped = false;                  // the update was not applied: the norm was not finite
+  std::vector<std::string> samples;      // dataset/episode/frame of a skipped step
+  std::int64_t num_bad_samples = 0;      // that were replaced in this step
+  std::vector<std::string> bad_samples;  // dataset/episode/frame of them
 };
 
 // Errors on held-back windows. Action errors are mean absolute errors.

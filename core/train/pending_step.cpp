@@ -1,6 +1,7 @@
 #include "core/train/pending_step.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -17,6 +18,7 @@ enum Number : std::size_t {
   kLoss,
   kVideoLoss,
   kActionLoss,
+  kBadSamples,
   kGradNorm,
   kSkipped,
   kWaits,
@@ -28,14 +30,38 @@ at::Tensor in_a_row(const PendingStep::Numbers& n) {
                   n.wait_s, n.update.unit_square_sums, n.update.tensor_square_sums});
 }
 
-std::string name_of(std::int64_t dataset, std::int64_t episode, std::int64_t frame) {
-  return fmt::format("{}/{}/{}", dataset, episode, frame);
+// dataset, episode, frame
+using IdRow = std::array<double, 3>;
+
+IdRow row_of(const SampleId& id) {
+  return {static_cast<double>(id.dataset), static_cast<double>(id.episode),
+          static_cast<double>(id.frame)};
+}
+
+std::string id_text(const double* row) {
+  return fmt::format("{}/{}/{}", static_cast<std::int64_t>(row[0]),
+                     static_cast<std::int64_t>(row[1]), static_cast<std::int64_t>(row[2]));
+}
+
+// Sums over the ranks, for ids: each row is filled by one of them.
+at::Tensor summed(const at::Tensor& host, Sharding& sharding) {
+  at::Tensor all = host.to(sharding.units().front().placement().device);
+  sharding.sum_over_ranks(all);
+  return all.to(at::kCPU);
+}
+
+std::vector<std::string> id_texts(const at::Tensor& row_N3) {
+  std::vector<std::string> out;
+  for (std::int64_t i = 0; i < row_N3.size(0); ++i) {
+    out.push_back(id_text(row_N3.const_data_ptr<double>() + 3 * i));
+  }
+  return out;
 }
 
 }  // namespace
 
 PendingStep::PendingStep(StepMetrics known,
-                         std::vector<StepSample> samples,
+                         StepSamples samples,
                          std::int64_t global_batch,
                          const Numbers& numbers,
                          StepSpan span)
@@ -63,9 +89,13 @@ StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
   });
   metrics.largest_unit = units[static_cast<std::size_t>(largest - first)].spec().name;
   metrics.largest_unit_norm = std::sqrt(*largest);
+  metrics.num_bad_samples = static_cast<std::int64_t>(values[kBadSamples]);
+  for (const auto& bad : samples_.replaced) {
+    metrics.bad_samples.push_back(id_text(row_of(bad.id).data()));
+  }
   if (!metrics.skipped) return metrics;
-  for (const auto& [ordinal, id] : samples_) {
-    metrics.samples.push_back(name_of(id.dataset, id.episode, id.frame));
+  for (const auto& sample : samples_.used) {
+    metrics.samples.push_back(id_text(row_of(sample.id).data()));
   }
   return metrics;
 }
@@ -73,23 +103,33 @@ StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
 std::vector<std::string> PendingStep::samples(Sharding& sharding) const {
   // A row for each position in the batch, which one rank fills.
   at::Tensor host = at::zeros({global_batch_, 3}, at::kDouble);
-  auto* values = host.mutable_data_ptr<double>();
-  for (const auto& [ordinal, id] : samples_) {
-    auto* row = values + 3 * (ordinal % static_cast<std::uint64_t>(global_batch_));
-    row[0] = id.dataset;
-    row[1] = static_cast<double>(id.episode);
-    row[2] = static_cast<double>(id.frame);
+  for (const auto& [ordinal, id] : samples_.used) {
+    const auto position = ordinal % static_cast<std::uint64_t>(global_batch_);
+    std::ranges::copy(row_of(id), host.mutable_data_ptr<double>() + 3 * position);
   }
-  at::Tensor all = host.to(sharding.units().front().placement().device);
-  sharding.sum_over_ranks(all);
-  host = all.to(at::kCPU);
-  std::vector<std::string> out;
+  return id_texts(summed(host, sharding));
+}
+
+std::vector<std::string> PendingStep::replaced(Sharding& sharding) const {
+  // How many at each position in the batch, so that every rank knows where its rows begin.
+  at::Tensor count_B = at::zeros({global_batch_}, at::kDouble);
+  const auto position_of = [&](const BadSample& bad) {
+    return bad.ordinal % static_cast<std::uint64_t>(global_batch_);
+  };
+  for (const auto& bad : samples_.replaced) {
+    count_B.mutable_data_ptr<double>()[position_of(bad)] += 1;
+  }
+  count_B = summed(count_B, sharding);
+  std::vector<std::size_t> next{0};
   for (std::int64_t i = 0; i < global_batch_; ++i) {
-    const auto* row = host.const_data_ptr<double>() + 3 * i;
-    out.push_back(name_of(static_cast<std::int64_t>(row[0]), static_cast<std::int64_t>(row[1]),
-                          static_cast<std::int64_t>(row[2])));
+    next.push_back(next.back() + static_cast<std::size_t>(count_B.const_data_ptr<double>()[i]));
   }
-  return out;
+  at::Tensor host = at::zeros({static_cast<std::int64_t>(next.back()), 3}, at::kDouble);
+  for (const auto& bad : samples_.replaced) {
+    const std::size_t row = next[position_of(bad)]++;
+    std::ranges::copy(row_of(bad.id), host.mutable_data_ptr<double>() + 3 * row);
+  }
+  return id_texts(summed(host, sharding));
 }
 
 at::Tensor PendingStep::tensor_square_sums() const {

@@ -21,34 +21,45 @@ struct StepSample {
   SampleId id;
 };
 
+// What a rank's micro-batches of a step were made of, in their order.
+struct StepSamples {
+  std::vector<StepSample> used;
+  std::vector<BadSample> replaced;
+};
+
 // A step that has been submitted; its numbers are on their way from the device.
 class PendingStep {
  public:
   // What the device has of it.
   struct Numbers {
-    at::Tensor losses;  // (3) float64: sums over the global batch of loss, video and action loss
+    // (4) float64: sums over the global batch of loss, video and action loss; samples replaced
+    at::Tensor losses;
     UpdateResult update;
     at::Tensor wait_s;  // Sharding::take_waits
   };
   // `known`: what the host knows already. `samples`: of this rank. Does not wait.
   PendingStep(StepMetrics known,
-              std::vector<StepSample> samples,
+              StepSamples samples,
               std::int64_t global_batch,
               const Numbers& numbers,
               StepSpan span);
 
   // Waits until the step is complete. Without samples_per_s, which is the loop's to know; the
-  // samples of a skipped step are those of this rank.
+  // samples of a skipped step, and those replaced, are those of this rank.
   [[nodiscard]] StepMetrics metrics(const std::vector<Unit>& units) const;
   // dataset/episode/frame of the step's samples on all ranks, in the order of the stream. All ranks
   // call it together.
   [[nodiscard]] std::vector<std::string> samples(Sharding& sharding) const;
+  // The same of those that were replaced.
+  [[nodiscard]] std::vector<std::string> replaced(Sharding& sharding) const;
+  // Those of this rank.
+  [[nodiscard]] const std::vector<BadSample>& own_replaced() const { return samples_.replaced; }
   // (num_tensors) float64 on the host: UpdateResult::tensor_square_sums. Waits too.
   [[nodiscard]] at::Tensor tensor_square_sums() const;
 
  private:
   StepMetrics known_;
-  std::vector<StepSample> samples_;
+  StepSamples samples_;
   std::int64_t global_batch_;
   std::int64_t num_tensors_;
   StepSpan span_;

@@ -112,6 +112,9 @@ Validator::Validator(const Dataset& held_back,
                ? own[static_cast<std::size_t>(position / options.world)]
                : load(position);
   };
+  for (const Sample& sample : own) {
+    replaced_.insert(replaced_.end(), sample.replaced.begin(), sample.replaced.end());
+  }
   shape_PA_ = (own.empty() ? load(0) : own.front()).action_PA.sizes().vec();
   for (const std::int64_t position : kept_) {
     if (options.rank != 0) break;

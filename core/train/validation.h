@@ -46,6 +46,8 @@ class Validator {
 
   // Of all ranks.
   [[nodiscard]] std::int64_t windows() const { return windows_; }
+  // Windows that this rank has others in the place of, since their content is bad.
+  [[nodiscard]] const std::vector<BadSample>& replaced() const { return replaced_; }
 
  private:
   struct Sums;
@@ -64,8 +66,9 @@ class Validator {
   std::vector<std::int64_t> shape_PA_;
   std::vector<std::int64_t> kept_;    // their positions
   std::vector<Sample> kept_samples_;  // of the first rank, without pictures
-  std::vector<Batch> batches_;        // this rank's, as many as every rank's; the last may be empty
-  std::vector<Batch> shuffled_;       // the same with the pictures and prompts of other windows
+  std::vector<BadSample> replaced_;
+  std::vector<Batch> batches_;   // this rank's, as many as every rank's; the last may be empty
+  std::vector<Batch> shuffled_;  // the same with the pictures and prompts of other windows
 };
 
 }  // namespace wam

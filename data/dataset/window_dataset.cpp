@@ -1,6 +1,7 @@
 #include "data/dataset/window_dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -8,7 +9,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include "core/base/errors.h"
+#include "core/base/data_errors.h"
 #include "core/random/counter.h"
 #include "data/dataset/window_dataset_impl.h"
 #include "data/embodiment/prompt.h"
@@ -30,7 +31,13 @@ void copy_rows(const LeRobotReader& reader,
   const at::Tensor all = read_rows(reader, episode_idx, slice);
   const float* from = all.const_data_ptr<float>();
   for (const auto row : rows) {
-    std::memcpy(out, from + row * slice.width(), static_cast<std::size_t>(slice.width()) * 4);
+    const float* values = from + row * slice.width();
+    require<ContentError>(
+        std::all_of(values, values + slice.width(), [](float v) { return std::isfinite(v); }),
+        "LeRobot dataset {}, episode {}, frame {}: column '{}' holds a value that is not finite. "
+        "Fix: mend or remove the episode.",
+        reader.meta().root.string(), reader.episode_number(episode_idx), row, slice.column);
+    std::memcpy(out, values, static_cast<std::size_t>(slice.width()) * 4);
     out += out_width;
   }
 }

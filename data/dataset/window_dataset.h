@@ -141,8 +141,8 @@ class WindowDataset : public Dataset {
 };
 
 struct DatasetSplits {
-  std::unique_ptr<WindowDataset> training;
-  std::unique_ptr<WindowDataset> held_back;  // null when nothing is held back
+  std::shared_ptr<WindowDataset> training;
+  std::shared_ptr<WindowDataset> held_back;  // null when nothing is held back
 };
 
 }  // namespace wam

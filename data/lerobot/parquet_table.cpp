@@ -5,12 +5,14 @@
 
 #include <arrow/io/file.h>
 #include <arrow/table.h>
+#include <arrow/util/io_util.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 
-#include "core/base/errors.h"
+#include "core/base/data_errors.h"
 #include "core/base/names.h"
 #include "data/lerobot/arrow_decode.h"
 #include "data/lerobot/row_reader.h"
@@ -20,10 +22,35 @@ namespace {
 
 constexpr const char* kRestore = "Fix: restore the file from the dataset's source.";
 
+void require_ok(const arrow::Status& status, const std::string& doing) {
+  if (status.ok()) return;
+  // The system's own number is there when it was the file system that refused.
+  if (arrow::internal::ErrnoFromStatus(status) != 0) {
+    throw ReadError(fmt::format("{}: {}. Fix: check the file system and who may read the file.",
+                                doing, status.message()));
+  }
+  throw DataError(fmt::format("{}: {}. {}", doing, status.message(), kRestore));
+}
+
 template <class T>
 T value_of(arrow::Result<T> result, const std::string& doing) {
-  require<DataError>(result.ok(), "{}: {}. {}", doing, result.status().message(), kRestore);
+  require_ok(result.status(), doing);
   return std::move(result).ValueUnsafe();
+}
+
+// Runs `read`, turning parquet's own exceptions into errors of ours.
+template <class F>
+auto told(const std::string& doing, F&& read) {
+  try {
+    return read();
+  } catch (const Error&) {
+    throw;
+  } catch (const parquet::ParquetStatusException& e) {
+    require_ok(e.status(), doing);
+    throw;
+  } catch (const std::exception& e) {
+    throw DataError(fmt::format("{}: {}. {}", doing, e.what(), kRestore));
+  }
 }
 
 }  // namespace
@@ -49,7 +76,9 @@ struct ParquetTable::Impl {
 
 void ParquetTable::Impl::open() {
   const std::string doing = fmt::format("opening the table {}", path.string());
-  require<DataError>(std::filesystem::exists(path), "{}: no such file. {}", doing, kRestore);
+  std::error_code why;
+  const bool is_there = std::filesystem::exists(path, why);
+  require<ReadError>(is_there, "{}: {}. {}", doing, why ? why.message() : "no such file", kRestore);
   const auto file = value_of(arrow::io::ReadableFile::Open(path.string()), doing);
   reader = value_of(parquet::arrow::OpenFile(file, arrow::default_memory_pool()), doing);
   reader->set_use_threads(false);
@@ -65,9 +94,7 @@ void ParquetTable::Impl::open() {
 
 void ParquetTable::Impl::list_columns() {
   std::shared_ptr<arrow::Schema> schema;
-  const auto status = reader->GetSchema(&schema);
-  require<DataError>(status.ok(), "reading the columns of {}: {}. {}", path.string(),
-                     status.message(), kRestore);
+  require_ok(reader->GetSchema(&schema), fmt::format("reading the columns of {}", path.string()));
   for (const auto& field : schema->fields()) {
     columns.push_back({field->name(), kind_of(*field->type()), field->type()->ToString()});
   }
@@ -84,13 +111,7 @@ std::vector<int> ParquetTable::Impl::leaves_of(const std::string& column) const 
 
 ParquetTable::ParquetTable(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
-  try {
-    impl_->open();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {  // parquet reports a damaged footer by its own exceptions
-    throw DataError(fmt::format("opening the table {}: {}. {}", path.string(), e.what(), kRestore));
-  }
+  told(fmt::format("opening the table {}", path.string()), [&] { impl_->open(); });
 }
 
 ParquetTable::~ParquetTable() = default;
@@ -121,16 +142,11 @@ const TableColumn& ParquetTable::column(const std::string& name) const {
 std::shared_ptr<TableChunk> ParquetTable::read(const std::string& name, std::size_t group) const {
   static_cast<void>(column(name));
   const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
-  std::shared_ptr<arrow::Table> table;
-  try {
+  const auto table = told(where, [&] {
     const std::lock_guard lock(impl_->mutex);
-    table = value_of(impl_->reader->ReadRowGroup(static_cast<int>(group), impl_->leaves_of(name)),
-                     where);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
-  }
+    return value_of(impl_->reader->ReadRowGroup(static_cast<int>(group), impl_->leaves_of(name)),
+                    where);
+  });
   auto chunk = std::make_shared<TableChunk>(decode_column(*table->column(0), where));
   const auto rows = static_cast<std::size_t>(row_starts()[group + 1] - row_starts()[group]);
   const std::size_t found = chunk->value_LD.defined()
@@ -153,15 +169,11 @@ std::shared_ptr<TableChunk> ParquetTable::read_rows(const std::string& name,
                                                     std::int64_t end) const {
   const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
   auto chunk = std::make_shared<TableChunk>();
-  try {
+  told(where, [&] {
     const std::lock_guard lock(impl_->mutex);
     chunk->value_LD = wam::read_rows(*impl_->row_reader, impl_->leaves_of(name).at(0),
                                      static_cast<int>(group), first, end, where);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
-  }
+  });
   return chunk;
 }
 
@@ -172,15 +184,10 @@ std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>&
     static_cast<void>(column(name));
     for (const int leaf : impl_->leaves_of(name)) leaves.push_back(leaf);
   }
-  std::shared_ptr<arrow::Table> table;
-  try {
+  const auto table = told(where, [&] {
     const std::lock_guard lock(impl_->mutex);
-    table = value_of(impl_->reader->ReadTable(leaves), where);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw DataError(fmt::format("{}: {}. {}", where, e.what(), kRestore));
-  }
+    return value_of(impl_->reader->ReadTable(leaves), where);
+  });
   std::vector<TableChunk> out;
   for (const std::string& name : columns) {
     const auto cells = table->GetColumnByName(name);

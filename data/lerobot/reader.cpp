@@ -5,7 +5,7 @@
 
 #include <ATen/ops/empty.h>
 
-#include "core/base/errors.h"
+#include "core/base/data_errors.h"
 #include "core/base/names.h"
 #include "data/lerobot/episode_rows.h"
 #include "data/lerobot/layout.h"
@@ -90,14 +90,20 @@ struct LeRobotReader::Impl {
                     std::int64_t length,
                     std::span<const std::int64_t> frames) const;
 
-  // Runs `action`; its DataErrors get the dataset, the episode and `what` in front.
+  // Runs `action`; its DataErrors get the dataset, the episode and `what` in front. Those that are
+  // not about reading are about what was read.
   template <class F>
   auto in_episode(std::int64_t episode_idx, const std::string& what, F&& action) {
+    const auto placed = [&](const DataError& e) {
+      return fmt::format("LeRobot dataset {}, episode {}{}: {}", meta.root.string(),
+                         episode(episode_idx).number, what, e.what());
+    };
     try {
       return action();
+    } catch (const ReadError& e) {
+      throw ReadError(placed(e));
     } catch (const DataError& e) {
-      throw DataError(fmt::format("LeRobot dataset {}, episode {}{}: {}", meta.root.string(),
-                                  episode(episode_idx).number, what, e.what()));
+      throw ContentError(placed(e));
     }
   }
 };

@@ -41,6 +41,7 @@ BatchAssembler::BatchAssembler(std::size_t size, HostMemory memory, BatchPicture
   batch_.id.resize(size);
   batch_.ordinal.resize(size);
   batch_.prompt.resize(size);
+  replaced_.resize(size);
 }
 
 void BatchAssembler::allocate(const Sample& sample) {
@@ -92,9 +93,13 @@ void BatchAssembler::put(std::size_t position, const Sample& sample) {
   batch_.id[position] = sample.id;
   batch_.ordinal[position] = sample.ordinal;
   batch_.prompt[position] = sample.prompt;
+  replaced_[position] = sample.replaced;
 }
 
 Batch BatchAssembler::finish(const TextEmbeddings& text) {
+  for (const auto& of_one : replaced_) {
+    batch_.replaced.insert(batch_.replaced.end(), of_one.begin(), of_one.end());
+  }
   if (batch_.size() > 0) {
     std::vector<at::Tensor> rows;
     for (const auto& prompt : batch_.prompt) rows.push_back(text.rows(prompt));

@@ -37,6 +37,7 @@ class BatchAssembler {
   BatchPictures pictures_;
   std::mutex mutex_;  // for allocate
   Batch batch_;
+  std::vector<std::vector<BadSample>> replaced_;  // by position
 };
 
 // With transformed pictures.

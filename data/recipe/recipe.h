@@ -25,6 +25,14 @@ struct EnumNames<TransformOn> {
                                     std::pair{TransformOn::kGpu, std::string_view("gpu")}};
 };
 
+// What becomes of a sample whose content is bad.
+enum class OnBadSample { kFail, kSkip };
+template <>
+struct EnumNames<OnBadSample> {
+  static constexpr std::array table{std::pair{OnBadSample::kFail, std::string_view("fail")},
+                                    std::pair{OnBadSample::kSkip, std::string_view("skip")}};
+};
+
 struct DatasetSection {
   std::filesystem::path path;
   std::string embodiment;
@@ -51,6 +59,8 @@ struct DataSection {
   std::filesystem::path index_cache;
   std::string statistics = "auto";
   double range_floor = 0;
+  OnBadSample on_bad_sample = OnBadSample::kFail;
+  std::int64_t max_bad_samples = 1000;
   bool bug_compatible = false;
   bool repeat_batch = false;
 
@@ -92,6 +102,16 @@ struct DataSection {
       "dimensions "
       "that hardly move, whose noise would fill [-1, 1]. 0: none.",
       at_least(0));
+    v("on_bad_sample", on_bad_sample,
+      "What becomes of a sample whose content is bad: a video that is cut off, a frame that is not "
+      "there, a state or action that is no number. fail: the run ends with its name. skip: another "
+      "window of the same dataset is drawn, the same one in every run; metrics.jsonl and the "
+      "checkpoint name the one left out. A file that cannot be read is tried again, and fails.");
+    v("max_bad_samples", max_bad_samples,
+      "With on_bad_sample: skip: how many samples of a run may be replaced (number, counted "
+      "through "
+      "restarts, each time that a bad window is drawn); one more ends the run.",
+      at_least(1));
     v("bug_compatible", bug_compatible,
       "true: anchors, valid starts, last window and choice of instruction exactly as the reference "
       "implementation has them, with its faults.");

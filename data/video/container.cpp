@@ -1,35 +1,30 @@
 #include "data/video/container.h"
 
-#include "core/base/errors.h"
+#include "core/base/data_errors.h"
 
 namespace wam {
 
 VideoContainer open_video_container(const std::filesystem::path& path) {
-  require<DataError>(std::filesystem::exists(path),
-                     "opening the video {}: no such file. Fix: restore the file from the dataset's "
-                     "source.",
-                     path.string());
+  std::error_code why;
+  const bool is_there = std::filesystem::exists(path, why);
+  require<ReadError>(is_there,
+                     "opening the video {}: {}. Fix: restore the file from the dataset's source.",
+                     path.string(), why ? why.message() : "no such file");
+  const std::string doing = fmt::format("opening the video {} ({} bytes)", path.string(),
+                                        std::filesystem::file_size(path, why));
   const FfmpegErrors errors;
   VideoContainer out;
   AVFormatContext* context = nullptr;
   int code = avformat_open_input(&context, path.c_str(), nullptr, nullptr);
-  require<DataError>(code >= 0,
-                     "opening the video {} ({} bytes): {}. Fix: the file is damaged or cut off; "
-                     "restore it from the dataset's source.",
-                     path.string(), std::filesystem::file_size(path), errors.describe(code));
+  if (code < 0) throw_input_error(doing, code, errors);
   out.input = InputHandle(context);
   code = avformat_find_stream_info(context, nullptr);
-  require<DataError>(
-      code >= 0,
-      "opening the video {}: {}. Fix: the file is damaged or cut off; restore it from "
-      "the dataset's source.",
-      path.string(), errors.describe(code));
+  if (code < 0) throw_input_error(doing, code, errors);
   const int stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   require<DataError>(stream >= 0,
-                     "opening the video {} ({} bytes): it holds no readable video stream. Fix: the "
-                     "file is damaged "
-                     "or cut off; restore it from the dataset's source.",
-                     path.string(), std::filesystem::file_size(path));
+                     "{}: it holds no readable video stream. Fix: the file is damaged or cut off; "
+                     "restore it from the dataset's source.",
+                     doing);
   for (unsigned i = 0; i < context->nb_streams; ++i) {
     if (static_cast<int>(i) != stream) context->streams[i]->discard = AVDISCARD_ALL;
   }
@@ -45,11 +40,9 @@ bool read_packet(const VideoContainer& container,
     av_packet_unref(packet);
     const int code = av_read_frame(container.input.get(), packet);
     if (code == AVERROR_EOF) return false;
-    require<DataError>(
-        code >= 0,
-        "reading the video {}: {}. Fix: the file is damaged or cut off; restore it from "
-        "the dataset's source.",
-        path.string(), errors.describe(code));
+    if (code < 0) {
+      throw_input_error(fmt::format("reading the video {}", path.string()), code, errors);
+    }
     if (packet->stream_index == container.stream->index) return true;
   }
 }

@@ -1,15 +1,17 @@
 #include "data/video/ffmpeg.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdarg>
 #include <mutex>
 
-#include "core/base/errors.h"
+#include "core/base/data_errors.h"
 
 namespace wam {
 namespace {
 
 constexpr std::size_t kMaxErrorText = 400;
+constexpr int kMaxErrno = 4096;
 
 std::string*& sink() {
   thread_local std::string* current = nullptr;
@@ -44,6 +46,19 @@ std::string FfmpegErrors::describe(int code) const {
   std::array<char, AV_ERROR_MAX_STRING_SIZE> name{};
   av_strerror(code, name.data(), name.size());
   return text_.empty() ? std::string(name.data()) : fmt::format("{} ({})", text_, name.data());
+}
+
+void throw_input_error(const std::string& doing, int code, const FfmpegErrors& errors) {
+  // FFmpeg's own codes are tags of four letters; what the system said is a small number. EINVAL is
+  // also how demuxers call a header that makes no sense.
+  const bool of_system = code < 0 && code > -kMaxErrno && code != AVERROR(EINVAL);
+  if (of_system) {
+    throw ReadError(fmt::format("{}: {}. Fix: check the file system and who may read the file.",
+                                doing, errors.describe(code)));
+  }
+  throw DataError(fmt::format(
+      "{}: {}. Fix: the file is damaged or cut off; restore it from the dataset's source.", doing,
+      errors.describe(code)));
 }
 
 void check_allocated(const void* object) {

@@ -53,6 +53,10 @@ class FfmpegErrors {
   std::string* outer_;
 };
 
+// Throws for a code of reading: ReadError where the file system refused, DataError where FFmpeg
+// found fault with what it read. "{doing}: {what FFmpeg says}. Fix: …".
+[[noreturn]] void throw_input_error(const std::string& doing, int code, const FfmpegErrors& errors);
+
 // `handle`, or DeviceError when FFmpeg had no memory for it.
 void check_allocated(const void* object);
 

@@ -111,8 +111,9 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
   const FfmpegErrors errors;
   const int code =
       av_seek_frame(container.input.get(), index->stream, to_pts, AVSEEK_FLAG_BACKWARD);
-  require<DataError>(code >= 0, "seeking in the video {}: {}. Fix: restore the file.",
-                     index->path.string(), errors.describe(code));
+  if (code < 0) {
+    throw_input_error(fmt::format("seeking in the video {}", index->path.string()), code, errors);
+  }
   avcodec_flush_buffers(codec.get());
   has_packet = read_packet(container, packet.get(), index->path);
   if (!has_packet || packet.get()->pts > latest_start_pts) return false;

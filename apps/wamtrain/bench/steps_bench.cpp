@@ -161,6 +161,7 @@ class StepsBench {
                           .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
+                          .bad_samples = nullptr,
                           .save = [&](std::int64_t step) { save(*writer, step); },
                           .before_update =
                               [&] {

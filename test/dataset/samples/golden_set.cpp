@@ -101,7 +101,7 @@ WindowRule GoldenSet::rule(bool bug_compatible) const {
           bug_compatible};
 }
 
-std::unique_ptr<WindowDataset> GoldenSet::open() const {
+std::shared_ptr<WindowDataset> GoldenSet::open() const {
   WindowDatasetOptions options;
   options.members = {{reader_, embodiment_, binding_, statistics(), 1.0, 0}};
   options.blocks = rule(true).blocks;

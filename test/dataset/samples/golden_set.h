@@ -32,7 +32,7 @@ class GoldenSet {
   [[nodiscard]] Statistics statistics() const;
   [[nodiscard]] WindowRule rule(bool bug_compatible) const;
   // A dataset as the reference has it.
-  [[nodiscard]] std::unique_ptr<WindowDataset> open() const;
+  [[nodiscard]] std::shared_ptr<WindowDataset> open() const;
 
   // A stored array; T must be its type.
   template <class T>

@@ -1,6 +1,10 @@
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "test/e2e/support/tiny_run.h"
 #include "test/support/catch.h"
@@ -20,6 +24,17 @@ std::string video(int episode) {
 bool names(const std::string& message, int episode) {
   return message.find(video(episode)) != std::string::npos &&
          message.find(fmt::format("episode {}", episode)) != std::string::npos;
+}
+
+// Per step of the run what was replaced in it.
+std::vector<nlohmann::json> bad_samples(const TinyRuns& runs, const std::string& run) {
+  std::vector<nlohmann::json> out;
+  std::ifstream in(runs.path() / run / "metrics.jsonl");
+  for (std::string line; std::getline(in, line);) {
+    const auto json = nlohmann::json::parse(line);
+    out.push_back(json.value("bad_samples", nlohmann::json::array()));
+  }
+  return out;
 }
 
 }  // namespace
@@ -56,6 +71,70 @@ TEST_CASE("data: a truncated video is noticed when it is first touched") {
   const auto steps = runs.losses("run").size();
   CHECK(steps > 0);
   CHECK(fs::exists(runs.checkpoint("run", static_cast<std::int64_t>(steps)) / "manifest.json"));
+}
+
+TEST_CASE("data: with data.on_bad_sample: skip a truncated video costs its windows, and no more") {
+  const TinyRuns runs(wam::test::Size::kSmall, 5);
+  const auto file = runs.path() / "data" / video(3);
+  fs::resize_file(file, fs::file_size(file) * 7 / 10);
+  const auto options = [](int steps, const char* workers) {
+    return TinyRuns::Overrides{fmt::format("train.steps={}", steps),
+                               fmt::format("data.workers={}", workers), "data.on_bad_sample=skip",
+                               "checkpoint.every=4"};
+  };
+
+  runs.must_train("whole", options(8, "0"));
+  runs.must_train("halves", options(4, "3"));
+  runs.must_train("halves", options(8, "3"));
+  runs.must_train("ranks", options(8, "2"), 2);
+
+  const auto expected = bad_samples(runs, "whole");
+  REQUIRE(expected.size() == 8);
+  std::size_t count = 0;
+  std::set<std::string> windows;
+  for (const auto& line : expected) {
+    count += line.size();
+    for (const std::string name : line) {
+      CHECK(name.starts_with("0/3/"));
+      windows.insert(name);
+    }
+  }
+  REQUIRE(count > 0);
+  CHECK(bad_samples(runs, "halves") == expected);
+  CHECK(bad_samples(runs, "ranks") == expected);
+  CHECK(runs.losses("halves") == runs.losses("whole"));
+  for (const char* run : {"whole", "halves", "ranks"}) {
+    const auto manifest =
+        nlohmann::json::parse(wam::test::file_content(runs.checkpoint(run, 8) / "manifest.json"));
+    CHECK(manifest["data"]["bad_samples"] == count);
+    CHECK(manifest["data"]["bad_windows"] == nlohmann::json(windows));
+  }
+  CHECK_THAT(wam::test::file_content(runs.path() / "whole" / "log.txt"),
+             Catch::Contains("is replaced: LeRobot dataset") && Catch::Contains(video(3)));
+
+  auto strict = options(8, "1");
+  strict.emplace_back("data.max_bad_samples=1");
+  const auto done = runs.train("strict", strict);
+  INFO(done.err);
+  CHECK(done.exit_code == (count > 1 ? 2 : 0));
+  CHECK_THAT(done.err, Catch::Contains("data.max_bad_samples is 1. Fix: "));
+}
+
+TEST_CASE("data: a video that is missing is no bad sample") {
+  const TinyRuns runs;
+  const auto options = TinyRuns::Overrides{"data.on_bad_sample=skip", "train.steps=1000"};
+  for (int episode = 1; episode < 3; ++episode) {
+    // Not to be read, as it seems to everybody but the fingerprint.
+    fs::remove(runs.path() / "data" / video(episode));
+    fs::create_directory(runs.path() / "data" / video(episode));
+  }
+
+  const auto done = runs.train("run", options);
+
+  INFO(done.err);
+  CHECK(done.exit_code == 2);
+  CHECK((names(done.err, 1) || names(done.err, 2)));
+  CHECK_THAT(done.err, Catch::Contains("The same 3 times") && Catch::Contains("Fix: "));
 }
 
 TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {

@@ -75,6 +75,10 @@ Batch FakeSource::next() {
     const std::uint64_t ordinal = at_ + static_cast<std::uint64_t>(handed_out_);
     batch.ordinal.push_back(ordinal);
     batch.id.push_back({.dataset = 0, .episode = 7, .frame = static_cast<std::int64_t>(ordinal)});
+    const auto bad = replaced.find(ordinal);
+    for (int i = 0; bad != replaced.end() && i < bad->second; ++i) {
+      batch.replaced.push_back({ordinal, {0, 9, 100 + i}, "a torn frame"});
+    }
   }
   if (handed_out_ == global_) {
     at_ += static_cast<std::uint64_t>(global_);
@@ -88,7 +92,7 @@ FakeRun::FakeRun(const std::filesystem::path& folder,
                  std::int64_t micro_batch)
     : sharding(model.units(), ShardedUnits::Options{}),
       optimizer(sharding, {.weight_decay = 0.1, .clip_norm = 1.5}),
-      source_(global_batch, micro_batch),
+      source(global_batch, micro_batch),
       log_(folder / "log.txt") {
   options.steps = 6;
   options.global_batch = global_batch;
@@ -104,13 +108,14 @@ LoopEnd FakeRun::run(std::int64_t first_step) {
   const LoopParts parts{.model = model,
                         .sharding = sharding,
                         .optimizer = optimizer,
-                        .source = source_,
+                        .source = source,
                         .metrics = &metrics,
                         .log = log_.log(),
                         .stop = stop != nullptr ? *stop : local,
                         .clock = clock,
                         .observer = observer,
                         .validator = nullptr,
+                        .bad_samples = &bad_samples,
                         .save =
                             [this](std::int64_t step) {
                               saved.push_back(step);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,6 +45,8 @@ class FakeSource : public BatchSource {
   FakeSource(std::int64_t global_batch, std::int64_t micro_batch, std::uint64_t start = 0)
       : global_(global_batch), micro_(micro_batch), at_(start) {}
   Batch next() override;
+  // How many windows were left out for a sample: frames 100, 101, … of episode 9.
+  std::map<std::uint64_t, int> replaced;
   [[nodiscard]] std::int64_t micro_steps() const override {
     return (global_ + micro_ - 1) / micro_;
   }
@@ -76,13 +79,14 @@ class FakeRun {
   StepClock clock{at::kCPU};
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};
+  BadSamples bad_samples;
   StopAgreement* stop = nullptr;  // null: this process's signals
   PhaseObserver* observer = nullptr;
   std::function<bool()> saving = [] { return false; };
   std::function<void()> before_update = [] {};
+  FakeSource source;
 
  private:
-  FakeSource source_;
   QuietLog log_;
 };
 

@@ -10,7 +10,10 @@ Manifest make_manifest() {
   Manifest m;
   m.run.step = 20;
   m.run.applied_updates = 19;
-  m.run.data = {.samples_seen = 160, .epoch = 1.0 / 3, .fingerprint = "abc"};
+  m.run.data = {.samples_seen = 160,
+                .epoch = 1.0 / 3,
+                .fingerprint = "abc",
+                .bad = {.count = 3, .windows = {"0/1/2", "1/0/5"}}};
   m.run.seed = 0xFFFF'FFFF'FFFF'FFFFULL;
   m.run.generator = "philox";
   m.run.global_batch = 8;

@@ -1,5 +1,6 @@
 #include "test/unit/data/dataset/arm_set.h"
 
+#include <cmath>
 #include <memory>
 
 #include "data/normalise/compute.h"
@@ -54,6 +55,9 @@ void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
     for (std::int64_t c = 0; c < 3; ++c)
       recording.pictures_THWC.push_back(flat_pictures(e, c, frames));
     recording.vectors = {joints(e, frames, 0), joints(e, frames, 0.5F)};
+    if (set.bad_state && set.bad_state->first == e) {
+      recording.vectors[0][static_cast<std::size_t>(3 * set.bad_state->second)] = std::nanf("");
+    }
     writer.add(recording);
     ++e;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct ArmSet {
   lerobot_writer::PictureLayout layout = lerobot_writer::PictureLayout::kImages;
   std::string action_key = "action";
   lerobot_writer::Version version = lerobot_writer::Version::k21;
+  std::optional<std::pair<std::int64_t, std::int64_t>> bad_state = {};  // NaN in episode, row
 };
 
 // A small dataset for the shipped record "tiny": picture of episode e, camera c, frame i is flat

@@ -1,10 +1,10 @@
-#include "core/base/errors.h"
-
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 
+#include "core/base/data_errors.h"
 #include "data/dataset/window_dataset.h"
 #include "data/normalise/compute.h"
 #include "test/support/catch.h"
@@ -50,6 +50,60 @@ TEST_CASE("a truncated mp4 is an error that names episode and file when it is fi
   CHECK_THROWS_WITH(dataset.load(window, 0, wam::Transforms::kTraining),
                     Catch::Contains("episode 1") && Catch::Contains("episode_000001.mp4") &&
                         Catch::Contains("observation.images.right") && Catch::Contains("Fix:"));
+}
+
+TEST_CASE("a video that is cut off, empty or something else is bad content, a missing one is not") {
+  const TempFolder folder;
+  try {
+    wam::test::write_arm_set(folder.path(), {.layout = wam::lerobot_writer::PictureLayout::kMp4});
+  } catch (const ConfigError& error) {
+    std::cout << "SKIPPED: no video encoder: " << error.what() << "\n";
+    return;
+  }
+  const auto splits = open_window_datasets(arm_options(arm_member(folder.path())));
+  const auto& dataset = *splits.training;
+  const auto file = folder.path() / "videos/chunk-000/observation.images.right/episode_000001.mp4";
+  std::uint64_t window = 0;
+  while (dataset.identify(window).episode != 1) ++window;
+  const auto load = [&] { return dataset.load(window, 0, wam::Transforms::kTraining); };
+
+  const auto whole = std::filesystem::file_size(file);
+  std::filesystem::resize_file(file, whole * 7 / 10);
+  CHECK_THROWS_AS(load(), wam::ContentError);
+  std::filesystem::resize_file(file, 0);
+  CHECK_THROWS_AS(load(), wam::ContentError);
+  std::ofstream(file) << "a text of some length, which no decoder takes for a video";
+  CHECK_THROWS_AS(load(), wam::ContentError);
+  std::filesystem::remove(file);
+  CHECK_THROWS_AS(load(), wam::ReadError);
+  CHECK_THROWS_WITH(load(), Catch::Contains("episode 1") && Catch::Contains("no such file"));
+  std::filesystem::create_directory(file);  // can be opened, and not read
+  CHECK_THROWS_AS(load(), wam::ReadError);
+}
+
+TEST_CASE("a state that is not finite is bad content of the windows that use it") {
+  const TempFolder folder;
+  const TempFolder whole;
+  const std::vector<std::pair<std::int64_t, std::string>> episodes = {{40, "a"}, {40, "b"}};
+  wam::test::write_arm_set(whole.path(), {.episodes = episodes});
+  wam::test::write_arm_set(folder.path(), {.episodes = episodes, .bad_state = std::pair{1, 9}});
+  auto member = arm_member(whole.path());
+  member.reader = std::make_shared<wam::LeRobotReader>(folder.path());
+  const auto splits = open_window_datasets(arm_options(member));
+  const auto& dataset = *splits.training;
+
+  int bad = 0;
+  for (std::uint64_t w = 0; w < dataset.size(); ++w) {
+    try {
+      dataset.load(w, 0, wam::Transforms::kTraining);
+    } catch (const wam::ContentError& error) {
+      ++bad;
+      CHECK(dataset.identify(w).episode == 1);
+      CHECK_THAT(error.what(), Catch::Contains("episode 1, frame 9") &&
+                                   Catch::Contains("observation.state") && Catch::Contains("Fix:"));
+    }
+  }
+  CHECK(bad > 0);
 }
 
 TEST_CASE("a dataset without any window is refused") {
