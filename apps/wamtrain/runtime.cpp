@@ -226,8 +226,10 @@ class Run {
     order_.emplace(inputs_.data.splits.training->member_sizes(),
                    inputs_.data.splits.training->member_weights(), recipe_.options.run.seed);
     training_ = guarded(inputs_.data.splits.training);
-    const auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
-    loader_ = std::make_unique<Loader>(*training_, *order_, *text_, options);
+    auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
+    options.moved = [this] { ranks_.moved(); };
+    options.on_slow = [this](const std::string& line) { log_.warn(line); };
+    loader_ = std::make_unique<Loader>(training_, *order_, *text_, options);
     rehearse(options.plan);
     if (recipe_.options.validate.every > 0) open_validation();
   }

@@ -14,6 +14,7 @@
 
 #include "core/base/data_errors.h"
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "data/lerobot/arrow_decode.h"
 #include "data/lerobot/row_reader.h"
 
@@ -40,7 +41,8 @@ T value_of(arrow::Result<T> result, const std::string& doing) {
 
 // Runs `read`, turning parquet's own exceptions into errors of ours.
 template <class F>
-auto told(const std::string& doing, F&& read) {
+auto told(const std::filesystem::path& path, const std::string& doing, F&& read) {
+  now_reading(path);
   try {
     return read();
   } catch (const Error&) {
@@ -111,7 +113,7 @@ std::vector<int> ParquetTable::Impl::leaves_of(const std::string& column) const 
 
 ParquetTable::ParquetTable(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
-  told(fmt::format("opening the table {}", path.string()), [&] { impl_->open(); });
+  told(path, fmt::format("opening the table {}", path.string()), [&] { impl_->open(); });
 }
 
 ParquetTable::~ParquetTable() = default;
@@ -142,7 +144,7 @@ const TableColumn& ParquetTable::column(const std::string& name) const {
 std::shared_ptr<TableChunk> ParquetTable::read(const std::string& name, std::size_t group) const {
   static_cast<void>(column(name));
   const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
-  const auto table = told(where, [&] {
+  const auto table = told(impl_->path, where, [&] {
     const std::lock_guard lock(impl_->mutex);
     return value_of(impl_->reader->ReadRowGroup(static_cast<int>(group), impl_->leaves_of(name)),
                     where);
@@ -169,7 +171,7 @@ std::shared_ptr<TableChunk> ParquetTable::read_rows(const std::string& name,
                                                     std::int64_t end) const {
   const std::string where = fmt::format("reading column '{}' of {}", name, impl_->path.string());
   auto chunk = std::make_shared<TableChunk>();
-  told(where, [&] {
+  told(impl_->path, where, [&] {
     const std::lock_guard lock(impl_->mutex);
     chunk->value_LD = wam::read_rows(*impl_->row_reader, impl_->leaves_of(name).at(0),
                                      static_cast<int>(group), first, end, where);
@@ -184,7 +186,7 @@ std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>&
     static_cast<void>(column(name));
     for (const int leaf : impl_->leaves_of(name)) leaves.push_back(leaf);
   }
-  const auto table = told(where, [&] {
+  const auto table = told(impl_->path, where, [&] {
     const std::lock_guard lock(impl_->mutex);
     return value_of(impl_->reader->ReadTable(leaves), where);
   });

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
-#include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,13 +17,19 @@ namespace wam {
 
 struct LoaderOptions {
   BatchPlan plan;
-  std::int64_t workers = 0;  // threads that decode ahead; 0: in next()
+  std::int64_t workers = 0;  // threads that decode ahead; 0: one that decodes what next() asks for
   // Micro-batches decoded ahead, at least; more where they hold fewer samples than there are
   // workers, so that every worker has one to decode.
   std::int64_t prefetch = 4;
   Transforms transforms = Transforms::kTraining;
   HostMemory memory = HostMemory::kPageable;
   BatchPictures pictures = BatchPictures::kTransformed;  // by the workers
+  // next() gives up when it has waited for so long and no sample was finished.
+  std::chrono::milliseconds stall_limit = std::chrono::minutes(10);
+  // Of next(): a sample that it waits for was finished; a sample takes long, which one. May be
+  // empty.
+  std::function<void()> moved = {};
+  std::function<void(const std::string& line)> on_slow = {};
 };
 
 // Micro-batches of the run's stream of samples (order.h), decoded ahead.
@@ -32,11 +38,14 @@ struct LoaderOptions {
 // number of workers, on prefetch, or on where a run was resumed.
 // Errors: what loading a sample throws comes out of the next() whose batch needs it (the first of
 // that batch), and of every later next().
-// Threads: one consumer. Shutdown: the destructor waits for the samples in hand.
+// DeviceError when reading stalls: it names the sample, the file and for how long.
+// Threads: one consumer. Shutdown: the destructor waits for the samples in hand, at most for the
+// stall limit, and not after a stall. A thread that a file system holds back is then left behind;
+// it keeps the dataset alive, and touches nothing else.
 class Loader : public BatchSource {
  public:
-  // All references must outlive the loader.
-  Loader(const Dataset& dataset,
+  // `text` must outlive the loader.
+  Loader(std::shared_ptr<const Dataset> dataset,
          const SampleOrder& order,
          const TextEmbeddings& text,
          const LoaderOptions& options);
@@ -47,53 +56,28 @@ class Loader : public BatchSource {
   Loader& operator=(Loader&&) = delete;
 
   Batch next() override;
-  [[nodiscard]] std::int64_t micro_steps() const override { return options_.plan.micro_steps(); }
+  [[nodiscard]] std::int64_t micro_steps() const override;
   [[nodiscard]] std::uint64_t samples_consumed() const override;
-  [[nodiscard]] std::uint64_t epoch_size() const override { return order_.epoch_size(); }
+  [[nodiscard]] std::uint64_t epoch_size() const override { return epoch_size_; }
   // Seconds that next() has waited for samples, since construction.
   [[nodiscard]] double wait_s() const noexcept { return wait_s_; }
 
  private:
-  // A micro-batch in the making.
-  struct Slot {
-    Slot(std::vector<std::uint64_t> which, HostMemory memory, BatchPictures pictures)
-        : ordinals(std::move(which)),
-          errors(ordinals.size()),
-          assembler(ordinals.size(), memory, pictures) {}
-    std::vector<std::uint64_t> ordinals;
-    std::vector<std::exception_ptr> errors;
-    BatchAssembler assembler;
-    std::size_t taken = 0;  // by workers
-    std::size_t done = 0;
-  };
+  struct Slot;   // a micro-batch in the making
+  struct State;  // what the threads use
 
-  void load(Slot& slot, std::size_t position) const;
-  void work();
-  void refill();       // with the lock held
-  Slot* slot_to_do();  // with the lock held: the first one with a position to take
-  std::unique_ptr<Slot> front(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Slot> front();
   void advance();
 
-  const Dataset& dataset_;
-  const SampleOrder& order_;
   const TextEmbeddings& text_;
-  const LoaderOptions options_;
-  const std::size_t num_slots_;
+  const std::uint64_t epoch_size_;
+  const std::shared_ptr<State> state_;
+  std::vector<std::thread> threads_;
 
-  // Consumer only.
   std::uint64_t steps_done_ = 0;
   std::int64_t micro_steps_done_ = 0;  // of the step in hand
   double wait_s_ = 0;
   std::exception_ptr failed_;
-
-  std::mutex mutex_;
-  std::condition_variable work_to_do_;
-  std::condition_variable slot_done_;
-  std::deque<std::unique_ptr<Slot>> slots_;  // in order
-  std::uint64_t next_step_ = 0;              // of the slot that refill makes next
-  std::int64_t next_micro_step_ = 0;
-  bool stop_ = false;
-  std::vector<std::thread> threads_;  // last: they use all of the above
 };
 
 }  // namespace wam

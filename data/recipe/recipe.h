@@ -72,8 +72,8 @@ struct DataSection {
       "1, a share (rounded up). 0: none.",
       at_least(0));
     v("workers", workers,
-      "Threads that decode ahead. 0: decode in the training thread. auto: the cores of this "
-      "process less one, at most 16.",
+      "Threads that decode ahead. 0: nothing is decoded before a batch is asked for. auto: the "
+      "cores of this process less one, at most 16.",
       between(0, 1024));
     v("prefetch", prefetch,
       "Micro-batches that are decoded ahead (number). More where these hold fewer samples than "

@@ -1,10 +1,12 @@
 #include "data/video/container.h"
 
 #include "core/base/data_errors.h"
+#include "core/base/now_reading.h"
 
 namespace wam {
 
 VideoContainer open_video_container(const std::filesystem::path& path) {
+  now_reading(path);
   std::error_code why;
   const bool is_there = std::filesystem::exists(path, why);
   require<ReadError>(is_there,

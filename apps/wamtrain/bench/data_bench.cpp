@@ -39,10 +39,10 @@ class EmptyText : public TextEmbeddings {
 // The pictures of another dataset's windows as recorded, and nothing else of them.
 class PicturesAlone : public Dataset {
  public:
-  explicit PicturesAlone(const WindowDataset& data) : data_(data) {}
-  [[nodiscard]] std::uint64_t size() const override { return data_.size(); }
+  explicit PicturesAlone(std::shared_ptr<const WindowDataset> data) : data_(std::move(data)) {}
+  [[nodiscard]] std::uint64_t size() const override { return data_->size(); }
   [[nodiscard]] SampleId identify(std::uint64_t window_idx) const override {
-    return data_.identify(window_idx);
+    return data_->identify(window_idx);
   }
   [[nodiscard]] Sample load(std::uint64_t window_idx,
                             std::uint64_t ordinal,
@@ -50,16 +50,16 @@ class PicturesAlone : public Dataset {
     Sample sample;
     sample.id = identify(window_idx);
     sample.ordinal = ordinal;
-    sample.clip = data_.recorded(static_cast<std::size_t>(sample.id.dataset),
-                                 data_.draw(window_idx, ordinal, transforms));
+    sample.clip = data_->recorded(static_cast<std::size_t>(sample.id.dataset),
+                                  data_->draw(window_idx, ordinal, transforms));
     sample.state_NS = sample.action_PA = at::zeros({1, 1}, at::kFloat);
     sample.action_mask_PA = at::zeros({1, 1}, at::kBool);
     return sample;
   }
   [[nodiscard]] std::vector<std::string> prompts() const override { return {}; }
-  [[nodiscard]] std::string fingerprint() const override { return data_.fingerprint(); }
+  [[nodiscard]] std::string fingerprint() const override { return data_->fingerprint(); }
   [[nodiscard]] ActionMeaning action_meaning(std::int32_t dataset) const override {
-    return data_.action_meaning(dataset);
+    return data_->action_meaning(dataset);
   }
   [[nodiscard]] at::Tensor physical_actions(std::int32_t /*dataset*/,
                                             const at::Tensor& action_PA) const override {
@@ -67,7 +67,7 @@ class PicturesAlone : public Dataset {
   }
 
  private:
-  const WindowDataset& data_;
+  std::shared_ptr<const WindowDataset> data_;
 };
 
 // What the loader's speed depends on beside the program.
@@ -182,10 +182,8 @@ BenchResult bench_data(const BenchContext& context) {
                  {"ms", "a sample, of all workers together", 1e3 * wall_s / samples, "ms", {}}};
   if (on_gpu) {
     context.log.info("timing the decoding alone");
-    const PicturesAlone pictures(*stream.data.splits.training);
-    stream.open(context, pictures);
+    stream.open(context, std::make_shared<const PicturesAlone>(stream.data.splits.training));
     const double alone_s = time_loader(context, *stream.loader, Images::kAsTheyCome);
-    stream.loader.reset();  // it refers to the pictures
     out.figures.push_back({"decode_samples_s",
                            "rate of decoding alone, into batches",
                            samples / alone_s,

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "apps/wamtrain/bench/context.h"
 #include "apps/wamtrain/datasets.h"
@@ -19,10 +20,11 @@ struct DataStream {
         order(data.splits.training->member_sizes(),
               data.splits.training->member_weights(),
               context.recipe.options.run.seed) {}
-  void open(const BenchContext& context) { open(context, *data.splits.training); }
+  void open(const BenchContext& context) { open(context, data.splits.training); }
   // The same stream of windows, loaded by another.
-  void open(const BenchContext& context, const Dataset& dataset) {
-    loader.emplace(dataset, order, *text, loader_options(context.recipe, context.device, 0, {}));
+  void open(const BenchContext& context, std::shared_ptr<const Dataset> dataset) {
+    loader.emplace(std::move(dataset), order, *text,
+                   loader_options(context.recipe, context.device, 0, {}));
   }
 
   OpenedData data;

@@ -1,10 +1,13 @@
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "test/e2e/support/tiny_run.h"
 #include "test/support/catch.h"
@@ -135,6 +138,31 @@ TEST_CASE("data: a video that is missing is no bad sample") {
   CHECK(done.exit_code == 2);
   CHECK((names(done.err, 1) || names(done.err, 2)));
   CHECK_THAT(done.err, Catch::Contains("The same 3 times") && Catch::Contains("Fix: "));
+}
+
+TEST_CASE("data: a file system that does not answer is named, and the run ends with 3") {
+  const TinyRuns runs;
+  for (int episode = 1; episode < 3; ++episode) {
+    const auto file = runs.path() / "data" / video(episode);
+    fs::remove(file);
+    // Opening it waits for a writer, for ever.
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+  }
+  const auto [workers, ranks] =
+      GENERATE(std::pair{"0", 1}, std::pair{"1", 1}, std::pair{"3", 1}, std::pair{"1", 2});
+  INFO(workers << " workers, " << ranks << " ranks");
+
+  const auto begin = std::chrono::steady_clock::now();
+  const auto done = runs.train(
+      "run", {fmt::format("data.workers={}", workers), "run.timeout_s=6", "train.steps=1000"},
+      ranks);
+
+  INFO(done.err);
+  CHECK(done.exit_code == 3);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+  CHECK((names(done.err, 1) || names(done.err, 2)));
+  CHECK_THAT(done.err, Catch::Contains("waiting for data: sample ") &&
+                           Catch::Contains("is being read for") && Catch::Contains("Fix: "));
 }
 
 TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {

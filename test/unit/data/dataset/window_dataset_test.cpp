@@ -289,7 +289,7 @@ TEST_CASE("real samples come out of the loader in the same bytes with any number
     wam::LoaderOptions options;
     options.plan = {8, micro, 0, 1, 0, false};
     options.workers = workers;
-    wam::Loader loader(*dataset, order, text, options);
+    wam::Loader loader(dataset, order, text, options);
     std::string bytes;
     for (std::int64_t k = 0; k < 2 * loader.micro_steps(); ++k) {
       const wam::Batch batch = loader.next();
@@ -315,9 +315,9 @@ TEST_CASE("batches of raw pictures become the images that the loader's threads w
   wam::LoaderOptions options;
   options.plan = {4, 2, 0, 1, 0, false};
   options.workers = 2;
-  wam::Loader transformed(*dataset, order, text, options);
+  wam::Loader transformed(dataset, order, text, options);
   options.pictures = wam::BatchPictures::kRaw;
-  wam::Loader raw(*dataset, order, text, options);
+  wam::Loader raw(dataset, order, text, options);
   for (int i = 0; i < 2; ++i) {
     const wam::Batch expected = transformed.next();
     const wam::Batch found = raw.next();

@@ -87,7 +87,7 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
-void read_rank(const wam::Dataset& data,
+void read_rank(const std::shared_ptr<const wam::Dataset>& data,
                const wam::BatchPlan& plan,
                std::int64_t workers,
                Stream& out) {
@@ -109,7 +109,7 @@ void read_rank(const wam::Dataset& data,
 }
 
 // Eight global batches of 12, on so many ranks.
-Stream read_stream(const wam::Dataset& data,
+Stream read_stream(const std::shared_ptr<const wam::Dataset>& data,
                    std::int64_t world,
                    std::int64_t micro,
                    std::int64_t workers) {
@@ -126,7 +126,7 @@ Stream read_stream(const wam::Dataset& data,
 TEST_CASE("bad samples: replaced alike on any number of ranks and workers, within their dataset") {
   const auto faulty = std::make_shared<FaultyDataset>();
   faulty->bad = {0, 3, 4, 5, 6, 12, 25};
-  const GuardedDataset data(faulty, rule(true));
+  const auto data = std::make_shared<const GuardedDataset>(faulty, rule(true));
   const wam::SampleOrder order({10, 20}, {1, 1}, 5);
 
   const Stream expected = read_stream(data, 1, 12, 0);

@@ -2,8 +2,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +15,7 @@
 #include <ATen/ops/full.h>
 
 #include "core/base/errors.h"
+#include "core/base/now_reading.h"
 #include "core/random/counter.h"
 #include "test/support/catch.h"
 #include "test/support/clip_plans.h"
@@ -38,6 +42,8 @@ class FakeDataset : public wam::Dataset {
     ++loads;
     if (meeting > 0) meet();
     std::this_thread::sleep_for(std::chrono::microseconds(ordinal * 7919 % 13 * 100));
+    std::this_thread::sleep_for(pause);
+    if (ordinal == hanging_ordinal) hang(ordinal);
     if (ordinal == bad_ordinal) {
       throw wam::DataError("set arm, episode 3: file x.mp4 ends early. Fix: copy it again");
     }
@@ -76,6 +82,25 @@ class FakeDataset : public wam::Dataset {
     if (loads < meeting) alone = true;
   }
 
+  // As a read from a file system that does not answer.
+  void hang(std::uint64_t ordinal) const {
+    wam::now_reading(fmt::format("/slow/episode_{}.mp4", ordinal));
+    std::unique_lock lock(mutex);
+    hangs = true;
+    released.wait(lock, [&] { return is_released; });
+  }
+  void release() {
+    const std::lock_guard lock(mutex);
+    is_released = true;
+    released.notify_all();
+  }
+
+  std::uint64_t hanging_ordinal = ~std::uint64_t{0};
+  std::chrono::milliseconds pause{0};
+  mutable std::atomic<bool> hangs{false};
+  mutable std::mutex mutex;
+  mutable std::condition_variable released;
+  bool is_released = false;
   std::uint64_t bad_ordinal = ~std::uint64_t{0};
   int meeting = 0;
   mutable std::atomic<bool> alone{false};
@@ -118,7 +143,7 @@ void append(Stream& stream, const Batch& batch) {
 }
 
 struct Setup {
-  FakeDataset dataset;
+  std::shared_ptr<FakeDataset> dataset = std::make_shared<FakeDataset>();
   SampleOrder order{{kWindows}, {1}, 5};
   FakeText text;
 
@@ -163,9 +188,9 @@ TEST_CASE("every worker has a sample to decode, however small the micro-batches"
   for (const std::int64_t micro : {1, 2, 8}) {
     INFO("micro-batch " << micro);
     Setup setup;
-    setup.dataset.meeting = 7;
+    setup.dataset->meeting = 7;
     setup.run(options(4, micro, 7), 2);
-    CHECK_FALSE(setup.dataset.alone);
+    CHECK_FALSE(setup.dataset->alone);
   }
 }
 
@@ -228,7 +253,7 @@ TEST_CASE("one batch repeated is the same to the byte") {
 TEST_CASE("an error comes out of the batch that needs the sample, and stays") {
   for (const std::int64_t workers : {0, 1, 8}) {
     Setup setup;
-    setup.dataset.bad_ordinal = 13;
+    setup.dataset->bad_ordinal = 13;
     Loader loader(setup.dataset, setup.order, setup.text, options(8, 3, workers));
     for (int i = 0; i < 4; ++i) CHECK_NOTHROW(loader.next());  // 0-2 3-5 6-7, 8-10
 
@@ -247,8 +272,70 @@ TEST_CASE("no more is decoded ahead than asked for, and a loader closes while it
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   // One batch handed out, three ahead, two samples each.
-  CHECK(setup.dataset.loads <= 8);
-  CHECK(setup.dataset.loads >= 2);
+  CHECK(setup.dataset->loads <= 8);
+  CHECK(setup.dataset->loads >= 2);
+}
+
+TEST_CASE("a stalled file system is named within the limit, and the loader closes at once") {
+  using namespace std::chrono_literals;
+  for (const std::int64_t workers : {0, 1, 4}) {
+    INFO(workers << " workers");
+    Setup setup;
+    setup.dataset->hanging_ordinal = 5;
+    auto stalling = options(4, 2, workers);
+    std::vector<std::string> slow;
+    int moved = 0;
+    stalling.stall_limit = 400ms;
+    stalling.on_slow = [&](const std::string& line) { slow.push_back(line); };
+    stalling.moved = [&] { ++moved; };
+    std::chrono::steady_clock::time_point begin;
+    {
+      Loader loader(setup.dataset, setup.order, setup.text, stalling);
+      loader.next();
+      loader.next();
+      begin = std::chrono::steady_clock::now();
+      const auto window = setup.order.window(5);
+      const std::string what =
+          fmt::format("sample 5 (dataset 0, episode {}, frame 0) is being read", window);
+      const std::string file = "now from /slow/episode_5.mp4";
+      CHECK_THROWS_WITH(loader.next(), Catch::Contains(what) && Catch::Contains(file) &&
+                                           Catch::Contains("no sample was finished for 0.4") &&
+                                           Catch::Contains("Fix:"));
+      CHECK_THROWS_AS(loader.next(), wam::DeviceError);
+      REQUIRE(slow.size() == 1);
+      CHECK_THAT(slow[0], Catch::Contains(what) && Catch::Contains(file));
+    }
+    const auto took = std::chrono::steady_clock::now() - begin;
+    CHECK(took >= 390ms);
+    CHECK(took < 5s);
+    CHECK(moved >= 1);
+    setup.dataset->release();
+  }
+}
+
+TEST_CASE("a loader that closes waits for a thread that is held back, and not for ever") {
+  using namespace std::chrono_literals;
+  Setup setup;
+  setup.dataset->hanging_ordinal = 3;
+  auto stalling = options(2, 2, 2);
+  stalling.stall_limit = 300ms;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    Loader loader(setup.dataset, setup.order, setup.text, stalling);
+    loader.next();
+    while (!setup.dataset->hangs) std::this_thread::sleep_for(1ms);
+  }
+  CHECK(std::chrono::steady_clock::now() - begin < 5s);
+  setup.dataset->release();
+}
+
+TEST_CASE("slow reading is no stall while samples are finished") {
+  using namespace std::chrono_literals;
+  Setup setup;
+  setup.dataset->pause = 60ms;
+  auto slow = options(8, 8, 1);  // a batch takes 0.5 s
+  slow.stall_limit = 250ms;
+  CHECK(setup.run(slow, 1).ordinals.size() == 8);
 }
 
 TEST_CASE("time spent waiting for samples is counted") {
