@@ -1,11 +1,20 @@
 #include "data/loader/loader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/errors.h"
 #include "data/loader/loader_state.h"
 
 namespace wam {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Samples take less; at an end nobody needs to wait for a file system.
+constexpr milliseconds kCloseLimit{10'000};
+
+}  // namespace
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset,
                const SampleOrder& order,
@@ -25,8 +34,8 @@ Loader::~Loader() {
     std::unique_lock lock(state_->mutex);
     state_->stop = true;
     state_->work_to_do.notify_all();
-    using std::chrono::milliseconds;
-    state_->wait_for_ends(lock, state_->stalled ? milliseconds(0) : state_->options.stall_limit);
+    const milliseconds limit = std::min(state_->options.stall_limit, kCloseLimit);
+    state_->wait_for_ends(lock, state_->stalled ? milliseconds(0) : limit);
     for (const auto& worker : state_->workers) ended.push_back(worker->has_ended);
   }
   for (std::size_t i = 0; i < threads_.size(); ++i) {
