@@ -25,7 +25,7 @@ std::optional<Statistics> entry_of(const std::filesystem::path& file, const std:
 
 Statistics compute_for(const std::string& tag,
                        const std::vector<DatasetMember>& members,
-                       std::int64_t threads,
+                       const ResolvedRecipe& recipe,
                        Log& log) {
   std::vector<BoundDataset> bound;
   const Embodiment* embodiment = nullptr;
@@ -34,8 +34,10 @@ Statistics compute_for(const std::string& tag,
     bound.push_back({member.reader.get(), &member.binding});
     embodiment = &member.embodiment;
   }
-  return compute_statistics(bound, *embodiment,
-                            compute_options(tag, threads, NotFinite::kRefused, log))
+  // Windows with such rows are replaced as well.
+  const bool skips = recipe.options.data.on_bad_sample == OnBadSample::kSkip;
+  const NotFinite values = skips ? NotFinite::kLeftOut : NotFinite::kRefused;
+  return compute_statistics(bound, *embodiment, compute_options(tag, recipe.threads, values, log))
       .statistics;
 }
 
@@ -64,7 +66,7 @@ Statistics statistics_for(const std::string& tag,
   }
   log.info(fmt::format("statistics of {}: computed over all episodes, kept in {}", tag,
                        statistics_file(recipe).string()));
-  return compute_for(tag, members, recipe.threads, log);
+  return compute_for(tag, members, recipe, log);
 }
 
 }  // namespace
