@@ -53,7 +53,7 @@ struct DatasetSection {
       above(0));
     v("episodes", episodes,
       "Episodes to use, by the dataset's own numbers: numbers and ranges whose end is excluded, as "
-      "in [7, 20:40, 100:]. Empty: all.");
+      "in [\"7\", \"20:40\", \"100:\"]. Empty: all.");
     v("only_successful", only_successful,
       "true: only episodes that the dataset's episode list says `success: true` of.");
     v("min_length", min_length, "Least length of an episode to use (frames).", at_least(0));

@@ -113,14 +113,15 @@ TEST_CASE("episodes without a window and instructions that were not provided are
 
 TEST_CASE("datasets whose pictures differ in size are refused with both sizes") {
   const TempFolder folder;
-  wam::test::write_arm_set(folder.path());
-  auto options = arm_options(arm_member(folder.path()));
+  wam::test::write_arm_set(folder.path() / "one");
+  wam::test::write_arm_set(folder.path() / "other", {.height = 48});
+  auto options = arm_options(arm_member(folder.path() / "one"));
   options.members.push_back(options.members[0]);
   CHECK_NOTHROW(open_window_datasets(options));
-  options.members[1].binding.picture = {180, 320};
+  options.members[1] = arm_member(folder.path() / "other");
   CHECK_THROWS_AS(open_window_datasets(options), wam::ConfigError);
   CHECK_THROWS_WITH(open_window_datasets(options), Catch::Contains("32x64") &&
-                                                       Catch::Contains("180x320") &&
+                                                       Catch::Contains("48x64") &&
                                                        Catch::Contains("Fix:"));
 }
 
