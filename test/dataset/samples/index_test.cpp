@@ -122,10 +122,10 @@ TEST_CASE(
       for (const auto start : reference[e].starts.values()) {
         const bool alone = stays_in_span(labels, start, set.rule(true));
         if (alone) CHECK(ours[e].starts.contains(start));
-        fewer += ours[e].starts.contains(start) ? 0 : 1;
+        fewer += ours[e].starts.contains(start) ? 0U : 1U;
       }
       for (const auto start : ours[e].starts.values()) {
-        more += reference[e].starts.contains(start) ? 0 : 1;
+        more += reference[e].starts.contains(start) ? 0U : 1U;
       }
     }
     std::cout << set.name() << ": " << more << " starts more than the reference, " << fewer

@@ -1,12 +1,21 @@
 #include "apps/wamtrain/dataset_checks.h"
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/base/errors.h"
 #include "test/support/catch.h"
 #include "test/unit/data/dataset/arm_set.h"
 
 namespace {
+
+wam::DatasetSection section(const std::filesystem::path& folder) {
+  wam::DatasetSection out;
+  out.path = folder;
+  out.embodiment = WAM_SOURCE_DIR "/configs/embodiment/tiny.yaml";
+  return out;
+}
 
 // The problems of a recipe with these datasets, or nothing.
 std::string problems_of(const std::vector<wam::DatasetSection>& datasets) {
@@ -28,9 +37,8 @@ TEST_CASE("datasets: pictures of different sizes are refused before the run, wit
   const wam::test::TempFolder folder;
   wam::test::write_arm_set(folder.path() / "one");
   wam::test::write_arm_set(folder.path() / "other", {.height = 48});
-  const std::string record = WAM_SOURCE_DIR "/configs/embodiment/tiny.yaml";
-  const wam::DatasetSection one{.path = folder.path() / "one", .embodiment = record};
-  const wam::DatasetSection other{.path = folder.path() / "other", .embodiment = record};
+  const auto one = section(folder.path() / "one");
+  const auto other = section(folder.path() / "other");
 
   CHECK(problems_of({one, one}).empty());
   CHECK(problems_of({other}).empty());
@@ -43,9 +51,8 @@ TEST_CASE("datasets: pictures of different sizes are refused before the run, wit
 TEST_CASE("datasets: episodes that are not there are refused before the run") {
   const wam::test::TempFolder folder;
   wam::test::write_arm_set(folder.path());
-  wam::DatasetSection set{.path = folder.path(),
-                          .embodiment = WAM_SOURCE_DIR "/configs/embodiment/tiny.yaml",
-                          .episodes = {"2:"}};
+  auto set = section(folder.path());
+  set.episodes = {"2:"};
   CHECK(problems_of({set}).empty());
   set.episodes = {"4:9"};
   CHECK_THAT(problems_of({set}),
