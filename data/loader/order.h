@@ -34,6 +34,8 @@ class SampleOrder {
               MixtureDraw draw = MixtureDraw::kExact);
 
   [[nodiscard]] std::uint64_t epoch_size() const noexcept { return epoch_size_; }
+  // Of all datasets together.
+  [[nodiscard]] std::uint64_t num_windows() const { return offsets_.back() + sizes_.back(); }
   // Number of the window, counted through all datasets.
   [[nodiscard]] std::uint64_t window(std::uint64_t ordinal) const;
 

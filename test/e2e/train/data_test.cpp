@@ -225,3 +225,14 @@ TEST_CASE("data: fixed windows train, and so does a part of the episodes, which 
   CHECK(none.exit_code == 2);
   CHECK_THAT(none.err, Catch::Contains("7: names no episode") && Catch::Contains("0 to 2"));
 }
+
+TEST_CASE("data: mixtures train, with exact shares and as the reference draws them") {
+  const TinyRuns runs;
+  runs.write_dataset("second", 2, 5);
+  for (const std::string mode : {"false", "true"}) {
+    runs.must_train(mode, {"data.datasets=[{path: data, embodiment: tiny, weight: 4}, "
+                           "{path: second, embodiment: tiny}]",
+                           "train.steps=2", "data.bug_compatible=" + mode});
+    CHECK(runs.losses(mode).size() == 2);
+  }
+}

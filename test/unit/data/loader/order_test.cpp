@@ -114,6 +114,7 @@ TEST_CASE("the datasets of a mixture do not take turns in step with ranks") {
 
 TEST_CASE("the reference's mixture: each epoch has the same samples in another order") {
   const SampleOrder order({300, 40}, {1, 3}, 3, wam::MixtureDraw::kReference);
+  CHECK(order.num_windows() == 340);
   REQUIRE(order.epoch_size() == 105);  // 300 / 4 + 40 * 3 / 4
   std::vector<std::uint64_t> first, second;
   for (std::uint64_t i = 0; i < 105; ++i) {
