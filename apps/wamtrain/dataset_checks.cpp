@@ -36,25 +36,37 @@ bool folder_is_there(const DatasetSection& dataset, const std::string& key, Prob
   return false;
 }
 
-std::optional<Embodiment> check_dataset(const DatasetSection& dataset,
-                                        const std::string& key,
-                                        Problems& problems) {
+// What could be read of a dataset.
+struct Found {
   std::optional<Embodiment> embodiment;
+  std::optional<PictureSize> picture;
+};
+
+Found check_dataset(const DatasetSection& dataset, const std::string& key, Problems& problems) {
+  Found found;
   if (!dataset.embodiment.empty()) {
-    embodiment = attempt(key + ".embodiment", problems, [&] {
+    found.embodiment = attempt(key + ".embodiment", problems, [&] {
       return find_embodiment(dataset.embodiment, configs_folder() / "embodiment");
     });
   }
-  if (dataset.path.empty() || !folder_is_there(dataset, key + ".path", problems)) {
-    return embodiment;
-  }
-  if (embodiment) {
-    attempt(key + ".path", problems,
-            [&] { return bind(LeRobotReader(dataset.path), *embodiment).action_width(); });
+  if (dataset.path.empty() || !folder_is_there(dataset, key + ".path", problems)) return found;
+  if (found.embodiment) {
+    found.picture = attempt(key + ".path", problems, [&] {
+      return bind(LeRobotReader(dataset.path, reader_options(dataset)), *found.embodiment).picture;
+    });
   } else {
     attempt(key + ".path", problems, [&] { return read_lerobot_meta(dataset.path); });
   }
-  return embodiment;
+  return found;
+}
+
+void check_picture(PictureSize one, PictureSize first, const std::string& key, Problems& problems) {
+  if (one == first) return;
+  problems.add(key,
+               fmt::format("its pictures are {}x{}, those of the first dataset {}x{}; datasets "
+                           "of one run have pictures of one size. Fix: scale the videos of "
+                           "one of them, or train them in runs of their own.",
+                           one.height, one.width, first.height, first.width));
 }
 
 // Samples are stacked, so all must have one shape.
@@ -82,14 +94,23 @@ void check_shape(const Embodiment& one,
 
 }  // namespace
 
+LeRobotReaderOptions reader_options(const DatasetSection& dataset) {
+  return {.filter = {dataset.episodes, dataset.only_successful, dataset.min_length,
+                     dataset.max_length}};
+}
+
 std::optional<std::int64_t> check_datasets(const DataSection& data, Problems& problems) {
   std::optional<Embodiment> first;
+  std::optional<PictureSize> picture;
   for (std::size_t i = 0; i < data.datasets.size(); ++i) {
     const auto key = fmt::format("data.datasets.{}", i);
-    const auto embodiment = check_dataset(data.datasets[i], key, problems);
-    if (!embodiment) continue;
-    if (!first) first = embodiment;
-    check_shape(*embodiment, *first, key + ".embodiment", problems);
+    const Found found = check_dataset(data.datasets[i], key, problems);
+    if (!found.embodiment) continue;
+    if (!first) first = found.embodiment;
+    check_shape(*found.embodiment, *first, key + ".embodiment", problems);
+    if (!found.picture) continue;
+    if (!picture) picture = found.picture;
+    check_picture(*found.picture, *picture, key + ".path", problems);
   }
   if (!first) return std::nullopt;
   return first->action_horizon;

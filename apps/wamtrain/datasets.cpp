@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/wamtrain/dataset_checks.h"
 #include "apps/wamtrain/index_progress.h"
 #include "apps/wamtrain/install.h"
 #include "apps/wamtrain/statistics_progress.h"
@@ -80,7 +81,7 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   for (const auto& section : recipe.options.data.datasets) {
     DatasetMember member;
     member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
-    member.reader = std::make_shared<const LeRobotReader>(section.path);
+    member.reader = std::make_shared<const LeRobotReader>(section.path, reader_options(section));
     member.binding = bind(*member.reader, member.embodiment);
     member.weight = section.weight;
     member.held_back_episodes =
@@ -92,6 +93,7 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.view_width = recipe.model.view_width;
   options.state_width = recipe.model.config.state_width;
   options.action_width = recipe.model.config.action_width;
+  options.sampling = recipe.options.data.sampling;
   options.bug_compatible = recipe.options.data.bug_compatible;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
@@ -120,6 +122,7 @@ OpenedData open_data(const ResolvedRecipe& recipe,
     member.statistics = out.statistics.at(tag);
   }
   out.splits = open_window_datasets(std::move(options));
+  for (const auto& note : out.splits.notes) log.info("data: " + note);
   const auto count = [](const WindowDataset* data) {
     return data == nullptr ? "none" : with_commas(static_cast<std::int64_t>(data->size()));
   };

@@ -59,6 +59,16 @@ void check_validation(const Recipe& recipe, Problems& problems) {
   }
 }
 
+void check_sampling(const Recipe& recipe, Problems& problems) {
+  if (recipe.data.sampling != Sampling::kMultiAnchorPartial || recipe.train.micro_batch == 1)
+    return;
+  problems.add("train.micro_batch",
+               fmt::format("{}, but with data.sampling: multi_anchor_partial samples differ in "
+                           "length and do not stack. Fix: train.micro_batch: 1, or data.sampling: "
+                           "multi_anchor.",
+                           recipe.train.micro_batch));
+}
+
 void check_statistics(const Recipe& recipe, Problems& problems) {
   const auto& statistics = recipe.data.statistics;
   if (statistics.empty() || statistics == "auto" || statistics == "compute") return;
@@ -83,6 +93,7 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   out.data = resolve(recipe.data, out.cores.cores, problems);
   out.train = resolve(recipe.train, problems);
   check(recipe.memory, out.model.config.layers, problems);
+  check_sampling(recipe, problems);
   check_statistics(recipe, problems);
   check_validation(recipe, problems);
   out.text_cache =

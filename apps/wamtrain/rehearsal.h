@@ -1,19 +1,19 @@
 #pragma once
 
-#include "core/train/dataset.h"
 #include "core/train/sharding.h"
+#include "data/dataset/window_dataset.h"
 #include "data/loader/order.h"
 #include "models/wam/wam_model.h"
 
 namespace wam {
 
 // Lets the model record, on all ranks at the same time, every form of micro-step that can come: the
-// sizes of the plan's micro-batches, the lengths of the prompts' texts, with a reduction of
-// gradients or without. While a rank records it runs the step's collectives, which the others must
-// run too. All ranks call it together, before the first step.
+// sizes of the plan's micro-batches, the blocks of the windows, the lengths of the prompts' texts,
+// with a reduction of gradients or without. While a rank records it runs the step's collectives,
+// which the others must run too. All ranks call it together, before the first step.
 void rehearse_steps(WamModel& model,
                     Sharding& sharding,
-                    const Dataset& data,
+                    const WindowDataset& data,
                     const TextEmbeddings& text,
                     const BatchPlan& plan);
 

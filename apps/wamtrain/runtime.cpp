@@ -224,7 +224,8 @@ class Run {
 
   void open_stream() {
     order_.emplace(inputs_.data.splits.training->member_sizes(),
-                   inputs_.data.splits.training->member_weights(), recipe_.options.run.seed);
+                   inputs_.data.splits.training->member_weights(), recipe_.options.run.seed,
+                   mixture_draw(recipe_));
     training_ = guarded(inputs_.data.splits.training);
     auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
     options.moved = [this] { ranks_.moved(); };

@@ -113,6 +113,10 @@ BadSampleRule bad_sample_rule(const ResolvedRecipe& recipe, const WindowDataset&
           .seed = recipe.options.run.seed};
 }
 
+MixtureDraw mixture_draw(const ResolvedRecipe& recipe) {
+  return recipe.options.data.bug_compatible ? MixtureDraw::kReference : MixtureDraw::kExact;
+}
+
 LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env) {
   LoopOptions options;
   options.steps = recipe.train.options.steps;

@@ -50,6 +50,8 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
                              const LaunchEnv& env);
 // What becomes of bad samples of a split of these members.
 BadSampleRule bad_sample_rule(const ResolvedRecipe& recipe, const WindowDataset& split);
+// How a mixture of datasets is drawn from.
+MixtureDraw mixture_draw(const ResolvedRecipe& recipe);
 LoopOptions loop_options(const ResolvedRecipe& recipe, c10::Device device, const LaunchEnv& env);
 // The settings to try where a run waits for other ranks.
 std::string communication_advice(const ParallelSection& parallel, const LaunchEnv& env);

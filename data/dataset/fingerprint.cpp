@@ -81,6 +81,7 @@ std::string WindowDataset::fingerprint() const {
               {"view", fmt::format("{}x{}", options.view_height, options.view_width)},
               {"state_width", options.state_width},
               {"action_width", options.action_width},
+              {"sampling", name_of(options.sampling)},
               {"bug_compatible", options.bug_compatible},
               {"datasets", datasets}}
       .dump();

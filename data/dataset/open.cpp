@@ -6,6 +6,7 @@
 
 #include "core/base/errors.h"
 #include "core/random/counter.h"
+#include "data/dataset/scan_notes.h"
 #include "data/dataset/window_dataset_impl.h"
 #include "data/embodiment/prompt.h"
 
@@ -13,8 +14,8 @@ namespace wam {
 namespace {
 
 WindowRule rule_of(const Embodiment& embodiment, const WindowDatasetOptions& options) {
-  return {options.blocks, embodiment.action_horizon, embodiment.macro_stride,
-          embodiment.video_offsets, options.bug_compatible};
+  return {options.blocks,           embodiment.action_horizon, embodiment.macro_stride,
+          embodiment.video_offsets, options.bug_compatible,    options.sampling};
 }
 
 InstructionRule instructions_of(const Embodiment& embodiment, bool bug_compatible) {
@@ -48,6 +49,15 @@ void check_options(const WindowDatasetOptions& options) {
           first.tag, first.canvas_rows, first.canvas_cols, first.action_horizon,
           first.video_offsets.size(), other.tag, other.canvas_rows, other.canvas_cols,
           other.action_horizon, other.video_offsets.size()));
+    }
+    const PictureSize size = options.members.front().binding.picture;
+    const PictureSize other_size = member.binding.picture;
+    if (!(size == other_size)) {
+      problems.push_back(fmt::format(
+          "the pictures of {} are {}x{}, those of {} {}x{}: datasets of one run have pictures of "
+          "one size. Fix: scale the videos of one of them, or train them in runs of their own",
+          options.members.front().reader->meta().root.string(), size.height, size.width,
+          member.reader->meta().root.string(), other_size.height, other_size.width));
     }
     if (member.binding.action_width() > options.action_width) {
       problems.push_back(
@@ -97,28 +107,38 @@ std::set<std::int64_t> held_back(const std::vector<EpisodeScan>& scans,
                                  std::size_t index,
                                  const std::string& name) {
   std::vector<std::pair<double, std::int64_t>> drawn;
+  std::int64_t with_window = 0;
   const CounterStream stream(seed, Purpose::kHeldBack, index);
   for (std::size_t e = 0; e < scans.size(); ++e) {
-    if (!scans[e].starts.empty()) {
-      drawn.emplace_back(stream.uniform_double(e), static_cast<std::int64_t>(e));
-    }
+    with_window += scans[e].starts.empty() ? 0 : 1;
+    if (scans[e].whole.empty()) continue;
+    drawn.emplace_back(stream.uniform_double(e), static_cast<std::int64_t>(e));
   }
-  const auto with_window = static_cast<std::int64_t>(drawn.size());
   require<DataError>(
       with_window > 0,
       "LeRobot dataset {}: none of its {} episodes has a window (too short, or cut by "
       "changes of instruction). Fix: longer episodes, fewer blocks, or another "
       "embodiment",
       name, scans.size());
+  const auto candidates = static_cast<std::int64_t>(drawn.size());
   require<DataError>(
-      count < with_window,
+      count < with_window && count <= candidates,
       "LeRobot dataset {}: {} of {} episodes with a window are to be held back, which "
-      "leaves none to train on. Fix: a smaller data.validation",
-      name, count, with_window);
+      "leaves none to train on{}. Fix: a smaller data.validation",
+      name, count, with_window,
+      candidates < with_window
+          ? fmt::format(" or more than the {} with a window of all blocks", candidates)
+          : "");
   std::sort(drawn.begin(), drawn.end());
   std::set<std::int64_t> out;
   for (std::int64_t i = 0; i < count; ++i) out.insert(drawn[static_cast<std::size_t>(i)].second);
   return out;
+}
+
+// Windows of an episode in one split (with bug_compatible: any frame).
+std::size_t windows_in(const EpisodeScan& episode, bool hold, bool every_frame) {
+  if (every_frame) return static_cast<std::size_t>(episode.facts.length);
+  return hold ? episode.whole.size() : episode.starts.size();
 }
 
 using Member = WindowDataset::Common::Member;
@@ -156,17 +176,17 @@ Member make_member(const DatasetMember& source, const WindowDatasetOptions& opti
   return member;
 }
 
-// The episodes of one split that have windows (with bug_compatible: any frame).
+// The episodes of one split that have windows. What is held back has those of all blocks only:
+// validation compares samples of one shape.
 WindowDataset::Part make_part(const Member& member,
                               const std::set<std::int64_t>& held,
                               bool hold,
                               bool every_frame) {
   WindowDataset::Part part;
   part.first.push_back(0);
+  part.only_whole = hold;
   for (std::size_t e = 0; e < member.scan.episodes.size(); ++e) {
-    const EpisodeScan& episode = member.scan.episodes[e];
-    const auto windows =
-        every_frame ? static_cast<std::size_t>(episode.facts.length) : episode.starts.size();
+    const auto windows = windows_in(member.scan.episodes[e], hold, every_frame);
     if (windows == 0 || (held.count(static_cast<std::int64_t>(e)) > 0) != hold) continue;
     part.episodes.push_back(static_cast<std::int64_t>(e));
     part.first.push_back(part.first.back() + windows);
@@ -187,6 +207,8 @@ DatasetSplits open_window_datasets(WindowDatasetOptions options) {
   splits.held_back.reset(new WindowDataset(common));
   for (std::size_t m = 0; m < common->members.size(); ++m) {
     const Member& member = common->members[m];
+    const auto notes = scan_notes(member.reader(), member.scan, member.rule);
+    splits.notes.insert(splits.notes.end(), notes.begin(), notes.end());
     const auto held = held_back(member.scan.episodes, member.source.held_back_episodes,
                                 options.seed, m, member.name());
     for (const bool hold : {false, true}) {
@@ -210,9 +232,8 @@ std::vector<WindowCount> count_windows(const WindowDatasetOptions& options) {
                                 member.reader->meta().root.string());
     WindowCount count;
     for (std::size_t e = 0; e < scans.size(); ++e) {
-      const auto windows = options.bug_compatible ? static_cast<std::size_t>(scans[e].facts.length)
-                                                  : scans[e].starts.size();
       const bool is_held = held.count(static_cast<std::int64_t>(e)) > 0;
+      const auto windows = windows_in(scans[e], is_held, options.bug_compatible);
       (is_held ? count.held_back_windows : count.training_windows) += windows;
       (is_held ? count.held_back_episodes : count.training_episodes) += windows > 0 ? 1 : 0;
     }

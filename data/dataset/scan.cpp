@@ -11,6 +11,15 @@ namespace {
 
 constexpr const char* kNotProvided = "not provided";
 
+// Frames with at least so many blocks.
+std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& blocks, std::int64_t least) {
+  std::vector<std::int64_t> starts;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] >= least) starts.push_back(static_cast<std::int64_t>(i));
+  }
+  return starts;
+}
+
 // Frames that meta/step_filter.jsonl rules out are no starts.
 void remove_excluded(const LeRobotReader& reader,
                      std::int64_t episode_idx,
@@ -25,31 +34,37 @@ void remove_excluded(const LeRobotReader& reader,
 
 // Every text that a start of this episode may be given. Between the places where any text changes
 // all frames are alike, so one start of each stretch is asked.
-std::vector<std::string> collect_texts(const LeRobotReader& reader,
-                                       const SetScan& scan,
-                                       std::int64_t episode_idx,
-                                       const std::vector<std::int64_t>& starts,
-                                       InstructionRule instructions) {
-  const EpisodeFacts& facts = scan.episodes[static_cast<std::size_t>(episode_idx)].facts;
+void collect_texts(const LeRobotReader& reader,
+                   SetScan& scan,
+                   std::int64_t episode_idx,
+                   const std::vector<std::int64_t>& starts,
+                   InstructionRule instructions) {
+  EpisodeScan& episode = scan.episodes[static_cast<std::size_t>(episode_idx)];
   std::set<std::int64_t> changes;
-  for (const auto& runs : facts.language) {
+  for (const auto& runs : episode.facts.language) {
     for (const FrameRun& run : runs) changes.insert(run.begin);
   }
   std::set<std::string> found;
   auto next_change = changes.begin();
+  bool provided = true;
   for (const auto start : starts) {
-    if (start != starts.front() && (next_change == changes.end() || start < *next_change)) continue;
-    next_change = changes.upper_bound(start);
-    const auto texts = texts_at(scan, episode_idx, start);
-    const auto eligible = eligible_texts(texts, instructions);
-    require<DataError>(!eligible.empty(),
-                       "scanning LeRobot dataset {}: episode {}, frame {} has no instruction (an "
-                       "empty text, or a task that the task list lacks). Fix: give its task a "
-                       "text, or discard the episode",
-                       reader.meta().root.string(), reader.episode_number(episode_idx), start);
-    for (const auto k : eligible) found.insert(texts[k]);
+    const bool alike =
+        start != starts.front() && (next_change == changes.end() || start < *next_change);
+    if (!alike) {
+      next_change = changes.upper_bound(start);
+      const auto texts = texts_at(scan, episode_idx, start);
+      const auto eligible = eligible_texts(texts, instructions);
+      require<DataError>(!eligible.empty(),
+                         "scanning LeRobot dataset {}: episode {}, frame {} has no instruction (an "
+                         "empty text, or a task that the task list lacks). Fix: give its task a "
+                         "text, or discard the episode",
+                         reader.meta().root.string(), reader.episode_number(episode_idx), start);
+      for (const auto k : eligible) found.insert(texts[k]);
+      provided = texts[eligible.front()] != kNotProvided;
+    }
+    episode.not_provided += provided ? 0 : 1;
   }
-  return {found.begin(), found.end()};
+  episode.texts.assign(found.begin(), found.end());
 }
 
 }  // namespace
@@ -99,11 +114,17 @@ SetScan scan_episodes(const LeRobotReader& reader,
   scan.texts = std::move(facts.texts);
   for (EpisodeFacts& episode : facts.episodes) {
     const auto episode_idx = static_cast<std::int64_t>(scan.episodes.size());
-    auto starts = valid_starts(labels_of(episode), rule);
+    const auto blocks = blocks_by_start(labels_of(episode), rule);
+    auto starts = starts_of(blocks, 1);
+    auto whole = starts_of(blocks, rule.blocks);
     remove_excluded(reader, episode_idx, starts);
-    scan.episodes.push_back({std::move(episode), StartFrames(starts), {}});
-    if (starts.empty()) continue;
-    scan.episodes.back().texts = collect_texts(reader, scan, episode_idx, starts, instructions);
+    remove_excluded(reader, episode_idx, whole);
+    scan.episodes.push_back(
+        {std::move(episode), StartFrames(starts), StartFrames(whole), {}, {}, 0});
+    for (const auto start : starts) {
+      scan.episodes.back().first_of_blocks.emplace(blocks[static_cast<std::size_t>(start)], start);
+    }
+    if (!starts.empty()) collect_texts(reader, scan, episode_idx, starts, instructions);
   }
   return scan;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace wam {
 struct EpisodeScan {
   EpisodeFacts facts;
   StartFrames starts;              // that have a window
+  StartFrames whole;               // those whose window has all blocks
   std::vector<std::string> texts;  // every text a sample may be given, each once
+  std::map<std::int64_t, std::int64_t> first_of_blocks;  // number of blocks -> first such start
+  std::int64_t not_provided = 0;  // starts whose instruction is the text "not provided"
 };
 struct SetScan {
   std::vector<std::string> texts;     // of all language columns; EpisodeFacts::language has places

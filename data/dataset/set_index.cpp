@@ -147,6 +147,7 @@ void add_sizes(StreamHash& hash, const Paths& files, const std::filesystem::path
 // What the facts were made of: metadata by content, tables by relative path and size.
 std::string fingerprint_of(const LeRobotReader& reader, const Binding& binding) {
   StreamHash hash;
+  add_text(hash, reader.filter().describe());
   add_text(hash, binding.span);
   for (const auto& column : binding.language) add_text(hash, column);
   add_contents(hash, reader.meta_files(), reader.meta().root);
@@ -221,7 +222,7 @@ std::filesystem::path set_index_file(const LeRobotReader& reader,
                                      const Binding& binding,
                                      const std::filesystem::path& folder) {
   std::string key = std::filesystem::weakly_canonical(reader.meta().root).string() + '\n';
-  key += binding.span + '\n';
+  key += reader.filter().describe() + '\n' + binding.span + '\n';
   for (const auto& column : binding.language) key += column + '\n';
   return folder / fmt::format("{}-{}.index", reader.meta().name(),
                               hash_hex(content_hash(key.data(), key.size())));

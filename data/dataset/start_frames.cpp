@@ -31,6 +31,15 @@ std::int64_t StartFrames::at(std::size_t n) const {
   return run.begin + static_cast<std::int64_t>(n - run.before);
 }
 
+std::size_t StartFrames::before(std::int64_t frame) const {
+  const auto after =
+      std::lower_bound(runs_.begin(), runs_.end(), frame,
+                       [](const Run& run, std::int64_t value) { return run.begin < value; });
+  if (after == runs_.begin()) return 0;
+  const Run& run = *(after - 1);
+  return run.before + static_cast<std::size_t>(std::min(frame, run.end) - run.begin);
+}
+
 bool StartFrames::contains(std::int64_t frame) const {
   const auto after =
       std::upper_bound(runs_.begin(), runs_.end(), frame,

@@ -17,6 +17,8 @@ class StartFrames {
   [[nodiscard]] bool empty() const noexcept { return runs_.empty(); }
   // The n-th frame, n < size().
   [[nodiscard]] std::int64_t at(std::size_t n) const;
+  // How many are below `frame`.
+  [[nodiscard]] std::size_t before(std::int64_t frame) const;
   [[nodiscard]] bool contains(std::int64_t frame) const;
   [[nodiscard]] std::vector<std::int64_t> values() const;
 

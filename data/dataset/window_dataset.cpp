@@ -128,8 +128,9 @@ WindowDataset::Located WindowDataset::locate_in(std::size_t member,
   const std::int64_t episode_idx = part.episodes[e];
   const auto& scan = common_->members[member].episode(episode_idx);
   const bool every_frame = common_->options.bug_compatible;
-  return {member, episode_idx,
-          every_frame ? static_cast<std::int64_t>(in_episode) : scan.starts.at(in_episode)};
+  return {
+      member, episode_idx,
+      every_frame ? static_cast<std::int64_t>(in_episode) : part.starts_of(scan).at(in_episode)};
 }
 
 WindowDataset::Located WindowDataset::locate(std::uint64_t window_idx) const {
@@ -150,7 +151,8 @@ void WindowDataset::redraw(Located& at, std::uint64_t ordinal) const {
   const auto& member = common_->members[at.member];
   const CounterStream stream(common_->options.seed, Purpose::kAnchor, ordinal);
   for (std::uint64_t attempt = 1;; ++attempt) {
-    if (member.episode(at.episode_idx).starts.contains(at.start)) return;
+    const auto& starts = parts_[at.member].starts_of(member.episode(at.episode_idx));
+    if (starts.contains(at.start)) return;
     require<DataError>(
         attempt < kTries,
         "drawing sample {} from LeRobot dataset {}: {} frames in a row have no window "
@@ -296,6 +298,26 @@ std::vector<double> WindowDataset::member_weights() const {
   std::vector<double> weights;
   for (const auto& member : common_->members) weights.push_back(member.source.weight);
   return weights;
+}
+
+std::vector<std::uint64_t> WindowDataset::shapes() const {
+  std::map<std::int64_t, std::uint64_t> window_of_blocks;
+  for (std::size_t m = 0; m < parts_.size(); ++m) {
+    const Part& part = parts_[m];
+    for (std::size_t e = 0; e < part.episodes.size(); ++e) {
+      const EpisodeScan& scan = common_->members[m].episode(part.episodes[e]);
+      for (const auto& [blocks, start] : scan.first_of_blocks) {
+        if (part.only_whole && blocks < common_->options.blocks) continue;
+        const std::uint64_t in_episode = common_->options.bug_compatible
+                                             ? static_cast<std::uint64_t>(start)
+                                             : part.starts_of(scan).before(start);
+        window_of_blocks.emplace(blocks, part.offset + part.first[e] + in_episode);
+      }
+    }
+  }
+  std::vector<std::uint64_t> out;
+  for (const auto& [blocks, window] : window_of_blocks) out.push_back(window);
+  return out;
 }
 
 std::vector<std::int64_t> WindowDataset::episodes(std::size_t member) const {

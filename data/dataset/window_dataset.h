@@ -34,6 +34,7 @@ struct WindowDatasetOptions {
   std::int64_t view_width = 0;
   std::int64_t state_width = 64;  // as the model has them, zero-padded
   std::int64_t action_width = 32;
+  Sampling sampling = Sampling::kMultiAnchor;
   // The reference's anchors and last window, its starts (every frame, redrawn up to 8 times when it
   // has no window) and its instruction (the first).
   bool bug_compatible = false;
@@ -54,9 +55,9 @@ struct DatasetSplits;
 
 // Reads every episode's labels and texts, or takes them from the index, and splits the episodes:
 // those of a member with the smallest draws kHeldBack(member).uniform_double(episode_idx) are held
-// back, among the ones that have a window. Errors: ConfigError (view size, members that do not
-// stack, a rule without windows), DataError (no window at all, nothing left to train on, statistics
-// that do not fit), each with a fix.
+// back, among the ones that have a window of all blocks; no partial one is held back. Errors:
+// ConfigError (view size, members that do not stack, a rule without windows), DataError (no window
+// at all, nothing left to train on, statistics that do not fit), each with a fix.
 DatasetSplits open_window_datasets(WindowDatasetOptions options);
 
 // What open_window_datasets would find in each member, without its statistics: for predictions.
@@ -106,6 +107,8 @@ class WindowDataset : public Dataset {
   [[nodiscard]] std::vector<double> member_weights() const;
   // Episodes of a member in this split (the dataset's own numbers).
   [[nodiscard]] std::vector<std::int64_t> episodes(std::size_t member) const;
+  // For every number of blocks that windows of this split have, in ascending order, the first one.
+  [[nodiscard]] std::vector<std::uint64_t> shapes() const;
   [[nodiscard]] std::int64_t canvas_height() const;
   [[nodiscard]] std::int64_t canvas_width() const;
   [[nodiscard]] std::int64_t clip_frames() const;
@@ -143,6 +146,8 @@ class WindowDataset : public Dataset {
 struct DatasetSplits {
   std::shared_ptr<WindowDataset> training;
   std::shared_ptr<WindowDataset> held_back;  // null when nothing is held back
+  // For the log: episodes without a window, and instructions that were not provided.
+  std::vector<std::string> notes;
 };
 
 }  // namespace wam

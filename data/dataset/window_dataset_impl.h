@@ -41,6 +41,11 @@ struct WindowDataset::Part {
   std::vector<std::int64_t> episodes;  // episode_idx, ascending
   std::vector<std::uint64_t> first;    // window number of each episode's first, and the total
   std::uint64_t offset = 0;            // of this member's windows among all
+  bool only_whole = false;             // without partial windows
+
+  [[nodiscard]] const StartFrames& starts_of(const EpisodeScan& episode) const {
+    return only_whole ? episode.whole : episode.starts;
+  }
 
   [[nodiscard]] std::uint64_t size() const { return first.back(); }
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "core/base/errors.h"
 #include "data/embodiment/record.h"
 
@@ -29,6 +31,7 @@ const Texts kKeys = {"tag",
                      "action_horizon",
                      "macro_stride",
                      "video_offsets",
+                     "uneven_frames",
                      "column_map"};
 
 bool contains(const Texts& list, const std::string& text) {
@@ -244,6 +247,25 @@ class Loader {
       top.problem(top.at("video_offsets"), "video_offsets",
                   "are not at least two ascending offsets from 0");
     }
+    out_.uneven_frames = top.maybe<bool>("uneven_frames", false);
+    if (ascending && top.has("macro_stride")) check_spacing(top);
+  }
+
+  // Clips of evenly spaced frames: O evenly over S, so that the next anchor follows the last
+  // offset.
+  void check_spacing(const Record& top) {
+    const auto& offsets = out_.video_offsets;
+    const auto frames = static_cast<std::int64_t>(offsets.size());
+    bool even = out_.macro_stride == frames * offsets[1];
+    for (std::int64_t i = 0; i < frames; ++i) {
+      even = even && offsets[static_cast<std::size_t>(i)] == i * offsets[1];
+    }
+    if (even || out_.uneven_frames) return;
+    top.problem(top.at("video_offsets"), "video_offsets",
+                fmt::format("[{}] do not lie evenly over macro_stride {}, so the frames of a clip "
+                            "would be unevenly spaced. Fix: {} offsets 0, m, 2 m, ... with {} m = "
+                            "macro_stride, or uneven_frames: true where that is meant",
+                            fmt::join(offsets, ", "), out_.macro_stride, frames, frames));
   }
 
   void read_columns(const Record& top) {

@@ -73,10 +73,11 @@ struct Embodiment {
   std::vector<Placement> placements;
   std::string prompt;                                  // text around one or more "{instruction}"
   std::map<std::string, Normalisation> normalisation;  // of every state.* and action.*
-  std::vector<std::string> relative_action_keys;     // action minus the state at the block's anchor
-  std::int64_t action_horizon = 0;                   // action rows per block (H)
-  std::int64_t macro_stride = 0;                     // frames between two anchors (S)
-  std::vector<std::int64_t> video_offsets;           // frames of a block, from its anchor (O)
+  std::vector<std::string> relative_action_keys;  // action minus the state at the block's anchor
+  std::int64_t action_horizon = 0;                // action rows per block (H)
+  std::int64_t macro_stride = 0;                  // frames between two anchors (S)
+  std::vector<std::int64_t> video_offsets;        // frames of a block, from its anchor (O)
+  bool uneven_frames = false;  // O and S that do not give evenly spaced clips are meant
   std::map<std::string, ColumnOverride> column_map;  // video.*, state.*, action.*, annotation.*
 
   [[nodiscard]] bool is_relative(const std::string& action_key) const;

@@ -67,6 +67,7 @@ class Record {
   template <class T>
   static constexpr std::string_view type_name() {
     if constexpr (std::is_same_v<T, std::string>) return "a text";
+    if constexpr (std::is_same_v<T, bool>) return "true or false";
     if constexpr (std::is_integral_v<T>) return "a whole number";
     if constexpr (std::is_floating_point_v<T>) return "a number";
     if constexpr (std::is_same_v<T, std::vector<std::string>>) return "a list of texts";

@@ -77,6 +77,7 @@ std::string record_text(const EmbodimentDraft& draft) {
   entry(out, "action_horizon", e.action_horizon);
   entry(out, "macro_stride", e.macro_stride);
   flow_entry(out, "video_offsets", e.video_offsets);
+  if (e.uneven_frames) entry(out, "uneven_frames", true);
   columns(out, e);
   out << YAML::EndMap;
   return text + out.c_str() + "\n";

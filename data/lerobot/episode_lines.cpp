@@ -40,6 +40,9 @@ std::vector<LeRobotEpisode> read_episode_lines(const std::filesystem::path& root
     LeRobotEpisode episode;
     episode.number = json_field<std::int64_t>(line, "episode_index", "a whole number", where);
     episode.length = read_length(line, where);
+    if (line.contains("success") && !line.at("success").is_null()) {
+      episode.success = json_field<bool>(line, "success", "true or false", where);
+    }
     episodes.push_back(std::move(episode));
   });
   sort_episodes(episodes, path);

@@ -82,6 +82,7 @@ struct LeRobotVideoPlace {
 struct LeRobotEpisode {
   std::int64_t number = 0;             // episode_index of the dataset; numbers may have gaps
   std::optional<std::int64_t> length;  // frames; absent in some converted sets
+  std::optional<bool> success;         // whether the task was done; few sets say
   // v3.0 only:
   std::int64_t first_index = 0;           // `index` of its first row
   LeRobotFileNumber table;                // as the list says; writers are known to be one file off

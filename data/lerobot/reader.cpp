@@ -16,6 +16,12 @@
 namespace wam {
 namespace {
 
+LeRobotMeta filtered_meta(const std::filesystem::path& root, const EpisodeFilter& filter) {
+  LeRobotMeta meta = read_lerobot_meta(root);
+  apply(filter, meta);
+  return meta;
+}
+
 // How far from a row's time its frame may be shown, in frames. A little above the half, for times
 // that are stored in single precision.
 constexpr double kMaxFrameError = 0.501;
@@ -63,12 +69,14 @@ std::int64_t frame_shown_at(
 
 struct LeRobotReader::Impl {
   Impl(const std::filesystem::path& root, const LeRobotReaderOptions& options)
-      : meta(read_lerobot_meta(root)),
+      : filter(options.filter),
+        meta(filtered_meta(root, filter)),
         layout(make_layout(meta)),
         tables(options.max_open_tables, options.column_cache_bytes),
         episode_rows(meta, *layout, tables),
         videos({options.max_idle_decoders, options.video_index_bytes}) {}
 
+  EpisodeFilter filter;
   LeRobotMeta meta;
   std::unique_ptr<LeRobotLayout> layout;
   TableStore tables;
@@ -166,6 +174,10 @@ void LeRobotReader::Impl::check_frames(std::int64_t episode_idx,
 LeRobotReader::LeRobotReader(const std::filesystem::path& root, const LeRobotReaderOptions& options)
     : impl_(std::make_unique<Impl>(root, options)) {}
 LeRobotReader::~LeRobotReader() = default;
+
+const EpisodeFilter& LeRobotReader::filter() const noexcept {
+  return impl_->filter;
+}
 
 const LeRobotMeta& LeRobotReader::meta() const noexcept {
   return impl_->meta;

@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "data/lerobot/columns.h"
+#include "data/lerobot/episode_filter.h"
 #include "data/lerobot/meta.h"
 #include "data/lerobot/parquet_table.h"
 
@@ -30,6 +31,7 @@ struct LeRobotReaderOptions {
   std::size_t max_open_tables = 32;
   std::size_t max_idle_decoders = 16;
   std::size_t video_index_bytes = std::size_t{64} << 20U;  // frame times of the videos seen last
+  EpisodeFilter filter = {};                               // which episodes there are
 };
 
 // Reads a LeRobot dataset, layouts v2.0, v2.1 and v3.0: tables, video, pictures inside tables.
@@ -58,7 +60,9 @@ class LeRobotReader {
   LeRobotReader(LeRobotReader&&) = delete;
   LeRobotReader& operator=(LeRobotReader&&) = delete;
 
+  // Without the episodes that the filter leaves out.
   [[nodiscard]] const LeRobotMeta& meta() const noexcept;
+  [[nodiscard]] const EpisodeFilter& filter() const noexcept;
   [[nodiscard]] std::int64_t num_episodes() const noexcept;
   // The dataset's own number (episode_index) of an episode.
   [[nodiscard]] std::int64_t episode_number(std::int64_t episode_idx) const;

@@ -11,6 +11,17 @@
 namespace wam {
 namespace {
 
+// Shares as whole numbers of this many parts: as fine as weights are written, and small enough for
+// products with ordinals in 128 bits.
+constexpr std::uint64_t kParts = std::uint64_t{1} << 40U;
+// Samples that are mixed among each other.
+constexpr std::uint64_t kMixed = 64;
+
+std::uint64_t scaled(std::uint64_t count, std::uint64_t part, std::uint64_t whole) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(Wide{count} * part / whole);
+}
+
 // Whole numbers in proportion to `shares` that add up to `total`: largest remainder, ties to the
 // first.
 std::vector<std::uint64_t> apportion(const std::vector<double>& shares, std::uint64_t total) {
@@ -34,36 +45,66 @@ std::vector<std::uint64_t> apportion(const std::vector<double>& shares, std::uin
 
 SampleOrder::SampleOrder(std::vector<std::uint64_t> sizes,
                          const std::vector<double>& weights,
-                         std::uint64_t seed)
-    : sizes_(std::move(sizes)), seed_(seed) {
+                         std::uint64_t seed,
+                         MixtureDraw draw)
+    : sizes_(std::move(sizes)), seed_(seed), draw_(draw) {
   invariant(sizes_.size() == weights.size(), "a weight for every dataset");
-  std::vector<double> shares;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     invariant(weights[i] > 0, "a weight above zero");
-    shares.push_back(sizes_[i] > 0 ? weights[i] : 0);
+    shares_.push_back(sizes_[i] > 0 ? weights[i] : 0);
+    offsets_.push_back(epoch_size_);
     epoch_size_ += sizes_[i];
   }
   invariant(epoch_size_ > 0, "an order of no windows");
-  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  for (auto& share : shares) share /= sum;
-  slots_ = apportion(shares, epoch_size_);
+  const double sum = std::accumulate(shares_.begin(), shares_.end(), 0.0);
+  for (auto& share : shares_) share /= sum;
+  parts_ = apportion(shares_, kParts);
+  if (draw_ == MixtureDraw::kReference && sizes_.size() > 1) {
+    double mean = 0;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      mean += shares_[i] * static_cast<double>(sizes_[i]);
+    }
+    epoch_size_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(mean));
+  }
+}
+
+// One dataset after the other takes its part of the positions that those before it left: of `count`
+// of them, scaled(count). Position p is its own where that number grows from p to p + 1.
+SampleOrder::Slot SampleOrder::slot(std::uint64_t position) const {
+  std::uint64_t left = kParts;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i] == 0) continue;
+    const std::uint64_t before = scaled(position, parts_[i], left);
+    if (scaled(position + 1, parts_[i], left) > before) return {i, before};
+    position -= before;
+    left -= parts_[i];
+  }
+  throw InvariantError("a position that no dataset took");
 }
 
 std::uint64_t SampleOrder::window(std::uint64_t ordinal) const {
   const std::uint64_t epoch = ordinal / epoch_size_;
-  std::uint64_t slot =
-      Permutation(epoch_size_, seed_, Purpose::kEpochOrder, epoch)(ordinal % epoch_size_);
-  if (sizes_.size() == 1) return slot;
-  std::size_t i = 0;
-  std::uint64_t first_window = 0;
-  for (; slot >= slots_[i]; ++i) {
-    slot -= slots_[i];
-    first_window += sizes_[i];
+  if (sizes_.size() == 1) {
+    return Permutation(epoch_size_, seed_, Purpose::kEpochOrder, epoch)(ordinal % epoch_size_);
   }
-  const std::uint64_t visit = epoch * slots_[i] + slot;
+  if (draw_ == MixtureDraw::kReference) return reference_window(ordinal);
+  const std::uint64_t group = ordinal / kMixed;
+  const Permutation mixed(kMixed, seed_, Purpose::kEpochOrder, group);
+  const auto [i, visit] = slot(group * kMixed + mixed(ordinal % kMixed));
   const std::uint64_t pass = visit / sizes_[i] * sizes_.size() + i;
   const Permutation within(sizes_[i], seed_, Purpose::kMixture, pass);
-  return first_window + within(visit % sizes_[i]);
+  return offsets_[i] + within(visit % sizes_[i]);
+}
+
+std::uint64_t SampleOrder::reference_window(std::uint64_t ordinal) const {
+  const std::uint64_t epoch = ordinal / epoch_size_;
+  const std::uint64_t position =
+      Permutation(epoch_size_, seed_, Purpose::kEpochOrder, epoch)(ordinal % epoch_size_);
+  const CounterStream stream(seed_, Purpose::kMixture, position);
+  const std::uint64_t drawn = stream.below(kParts, 0);
+  std::size_t i = 0;
+  for (std::uint64_t end = parts_[0]; drawn >= end; end += parts_[i]) ++i;
+  return offsets_[i] + stream.below(sizes_[i], 1);
 }
 
 std::int64_t BatchPlan::micro_steps() const {

@@ -10,30 +10,51 @@ namespace wam {
 // Note [Order of samples]
 // One dataset: epoch = ordinal / size, window = Permutation(size, seed, kEpochOrder, epoch) of
 // ordinal % size, so that every epoch has each window once.
-// Several: an epoch has as many samples as there are windows in all. Of these, dataset i gets
-// slots_i, its share weight_i / sum of weights, whole numbers by largest remainder. The same
-// permutation sends a position to a slot, and the slots of a dataset, counted through all epochs,
-// run through its own permutations (kMixture, key (pass, i)): shares are exact in every epoch, and
-// a dataset's windows come once each before any comes again.
+// Several: dataset i gets its share weight_i / sum of weights of every 64 samples, exactly but for
+// what rounds to a whole sample, and so of any number of them: which dataset the next sample is of
+// is decided by whole numbers that grow in proportion (SampleOrder::slot), and a permutation of
+// each 64 (kEpochOrder) keeps the datasets from taking turns in step with ranks and batches. The
+// samples of a dataset, counted from the run's begin, run through its own permutations (kMixture,
+// key (pass, i)): its windows come once each before any comes again. An epoch is as many samples as
+// there are windows in all.
+//
+// MixtureDraw::kReference with several datasets: an epoch is the weighted mean of their sizes. What
+// is drawn at a position of it, dataset by weight and then any of its windows, depends on the
+// position alone (kMixture), so that every epoch has the same samples, in another order: most
+// windows are never seen. For comparisons.
+enum class MixtureDraw { kExact, kReference };
+
 class SampleOrder {
  public:
   // Sizes and weights by dataset; empty datasets are never drawn.
   // Errors: InvariantError (no window at all, a weight that is not positive).
   SampleOrder(std::vector<std::uint64_t> sizes,
               const std::vector<double>& weights,
-              std::uint64_t seed);
+              std::uint64_t seed,
+              MixtureDraw draw = MixtureDraw::kExact);
 
   [[nodiscard]] std::uint64_t epoch_size() const noexcept { return epoch_size_; }
+  // Of all datasets together.
+  [[nodiscard]] std::uint64_t num_windows() const { return offsets_.back() + sizes_.back(); }
   // Number of the window, counted through all datasets.
   [[nodiscard]] std::uint64_t window(std::uint64_t ordinal) const;
-  // Samples of an epoch by dataset.
-  [[nodiscard]] const std::vector<std::uint64_t>& slots() const noexcept { return slots_; }
 
  private:
+  // A dataset, and how many of its samples come before.
+  struct Slot {
+    std::size_t dataset = 0;
+    std::uint64_t visit = 0;
+  };
+  [[nodiscard]] Slot slot(std::uint64_t position) const;
+  [[nodiscard]] std::uint64_t reference_window(std::uint64_t ordinal) const;
+
   std::vector<std::uint64_t> sizes_;
-  std::vector<std::uint64_t> slots_;
+  std::vector<double> shares_;          // add up to 1
+  std::vector<std::uint64_t> parts_;    // the same as whole numbers
+  std::vector<std::uint64_t> offsets_;  // number of each dataset's first window
   std::uint64_t seed_;
   std::uint64_t epoch_size_ = 0;
+  MixtureDraw draw_;
 };
 
 // How the stream of samples is cut into micro-batches.

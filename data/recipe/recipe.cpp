@@ -18,6 +18,11 @@ void check_dataset(const DatasetSection& dataset, const std::string& key, Proble
     problems.add(key + ".embodiment",
                  "missing. Fix: name a record of configs/embodiment, such as oxe_droid.");
   }
+  if (dataset.max_length > 0 && dataset.max_length < dataset.min_length) {
+    problems.add(key + ".max_length", fmt::format("{} is below min_length {}. Fix: raise it, or 0 "
+                                                  "for no bound.",
+                                                  dataset.max_length, dataset.min_length));
+  }
 }
 
 }  // namespace

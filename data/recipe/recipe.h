@@ -12,6 +12,7 @@
 #include "core/base/names.h"
 #include "core/recipe/field.h"
 #include "core/recipe/problems.h"
+#include "data/window/window.h"
 
 // The recipe's words for what the model is trained on.
 
@@ -37,6 +38,10 @@ struct DatasetSection {
   std::filesystem::path path;
   std::string embodiment;
   double weight = 1;
+  std::vector<std::string> episodes;
+  bool only_successful = false;
+  std::int64_t min_length = 0;
+  std::int64_t max_length = 0;
 
   template <class V>
   void fields(V&& v) {
@@ -46,11 +51,20 @@ struct DatasetSection {
     v("weight", weight,
       "How often a window of this dataset is drawn against those of the others (no unit).",
       above(0));
+    v("episodes", episodes,
+      "Episodes to use, by the dataset's own numbers: numbers and ranges whose end is excluded, as "
+      "in [\"7\", \"20:40\", \"100:\"]. Empty: all.");
+    v("only_successful", only_successful,
+      "true: only episodes that the dataset's episode list says `success: true` of.");
+    v("min_length", min_length, "Least length of an episode to use (frames).", at_least(0));
+    v("max_length", max_length, "Greatest length of an episode to use (frames). 0: no bound.",
+      at_least(0));
   }
 };
 
 struct DataSection {
   std::vector<DatasetSection> datasets;
+  Sampling sampling = Sampling::kMultiAnchor;
   double validation = 0;
   std::optional<std::int64_t> workers;
   std::int64_t prefetch = 4;
@@ -67,6 +81,13 @@ struct DataSection {
   template <class V>
   void fields(V&& v) {
     v("datasets", datasets, "What to train on.");
+    v("sampling", sampling,
+      "Which frames a sample has. multi_anchor: model.blocks blocks, macro_stride frames apart, "
+      "within one instruction. multi_anchor_partial: as many of them as fit, at least one; samples "
+      "differ in length, so train.micro_batch is 1. fixed_window: consecutive frames from any "
+      "frame "
+      "on, the last one repeated at an episode's end; pictures and actions do not span the same "
+      "time. For comparisons.");
     v("validation", validation,
       "Episodes of each dataset that are held back from training: a number of episodes or, below "
       "1, a share (rounded up). 0: none.",
@@ -113,8 +134,9 @@ struct DataSection {
       "restarts, each time that a bad window is drawn); one more ends the run.",
       at_least(1));
     v("bug_compatible", bug_compatible,
-      "true: anchors, valid starts, last window and choice of instruction exactly as the reference "
-      "implementation has them, with its faults.");
+      "true: anchors, valid starts, last window, choice of instruction and draws of mixtures as "
+      "the "
+      "reference implementation has them, with its faults.");
     v("repeat_batch", repeat_batch,
       "true: every step uses the first batch again, with the draws of that batch. For trials: the "
       "loss must fall quickly.");

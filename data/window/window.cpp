@@ -64,9 +64,62 @@ std::int64_t spacing(const WindowRule& rule) {
   return rule.offsets[1] - rule.offsets[0];
 }
 
-auto fit_test(std::int64_t length, const WindowRule& rule) {
-  const std::int64_t reach = std::max(rule.horizon, rule.offsets.back() + spacing(rule) + 1);
-  return [length, reach](std::int64_t a) { return a + reach <= length; };
+// Frames that a block takes from its anchor on, with the one that would close the clip.
+std::int64_t reach_of(const WindowRule& rule) {
+  return std::max(rule.horizon, rule.offsets.back() + spacing(rule) + 1);
+}
+
+// Where anchors may lie around a start: [first, last], both included; last < first: nowhere.
+struct AnchorRange {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+};
+AnchorRange anchor_range(std::span<const std::int64_t> labels,
+                         std::int64_t start,
+                         const WindowRule& rule) {
+  const auto label = [&](std::int64_t i) { return labels[static_cast<std::size_t>(i)]; };
+  std::int64_t begin = start;
+  std::int64_t end = start + 1;
+  while (begin > 0 && label(begin - 1) == label(start)) --begin;
+  while (end < static_cast<std::int64_t>(labels.size()) && label(end) == label(start)) ++end;
+  return {begin, end - reach_of(rule)};
+}
+
+// Anchors start + j * stride within the range.
+std::int64_t count_anchors(const AnchorRange& range, std::int64_t start, std::int64_t stride) {
+  const std::int64_t lowest = start - (start - range.first) / stride * stride;
+  return range.last < lowest ? 0 : (range.last - lowest) / stride + 1;
+}
+
+bool is_enough(std::int64_t anchors, const WindowRule& rule) {
+  return anchors >= (rule.sampling == Sampling::kMultiAnchorPartial ? 1 : rule.blocks);
+}
+
+// Of the anchors within the range those nearest to the start, the earlier one first; ascending.
+Frames nearest_anchors(const AnchorRange& range, std::int64_t start, const WindowRule& rule) {
+  Frames taken;
+  const auto take = [&](std::int64_t a) {
+    const bool open = static_cast<std::int64_t>(taken.size()) < rule.blocks;
+    if (open && a >= range.first && a <= range.last) taken.push_back(a);
+  };
+  const auto count = std::min(rule.blocks, count_anchors(range, start, rule.stride));
+  take(start);
+  for (std::int64_t step = 1; static_cast<std::int64_t>(taken.size()) < count; ++step) {
+    take(start - step * rule.stride);
+    take(start + step * rule.stride);
+  }
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
+Window fixed_window(std::int64_t length, std::int64_t start, const WindowRule& rule) {
+  const auto from_start = [&](std::int64_t count, std::int64_t step) {
+    Frames out = count_up(count);
+    for (auto& frame : out) frame = std::min(start + frame * step, length - 1);
+    return out;
+  };
+  return {from_start(rule.clip_frames(), 1), from_start(rule.blocks, rule.horizon),
+          from_start(rule.blocks * rule.horizon, 1)};
 }
 
 void check_start(std::span<const std::int64_t> labels, std::int64_t start) {
@@ -98,10 +151,10 @@ std::optional<Window> reference_window(std::span<const std::int64_t> labels,
                                        std::int64_t start,
                                        const WindowRule& rule) {
   ReferenceLists lists = reference_lists(labels, start, rule);
-  const bool complete =
-      lists.video_blocks == rule.blocks &&
-      static_cast<std::int64_t>(lists.state.size()) == rule.blocks &&
-      static_cast<std::int64_t>(lists.action.size()) == rule.blocks * rule.horizon;
+  const auto blocks = lists.video_blocks;
+  const bool complete = is_enough(blocks, rule) &&
+                        static_cast<std::int64_t>(lists.state.size()) == blocks &&
+                        static_cast<std::int64_t>(lists.action.size()) == blocks * rule.horizon;
   if (!complete) return std::nullopt;
   return Window{std::move(lists.video), std::move(lists.state), std::move(lists.action)};
 }
@@ -130,33 +183,55 @@ std::vector<std::string> rule_problems(const WindowRule& rule) {
   return problems;
 }
 
+std::int64_t WindowRule::shortest_episode() const {
+  if (sampling == Sampling::kFixedWindow) return 1;
+  const std::int64_t least = sampling == Sampling::kMultiAnchorPartial ? 1 : blocks;
+  return (least - 1) * stride + reach_of(*this);
+}
+
 std::optional<Window> window_at(std::span<const std::int64_t> labels,
                                 std::int64_t start,
                                 const WindowRule& rule) {
   check_start(labels, start);
+  if (rule.sampling == Sampling::kFixedWindow) {
+    return fixed_window(static_cast<std::int64_t>(labels.size()), start, rule);
+  }
   if (rule.bug_compatible) return reference_window(labels, start, rule);
-  const auto length = static_cast<std::int64_t>(labels.size());
+  const auto range = anchor_range(labels, start, rule);
   Window window;
-  window.state = anchors_around(labels, start, rule.stride, rule.blocks, fit_test(length, rule));
-  if (static_cast<std::int64_t>(window.state.size()) < rule.blocks) return std::nullopt;
+  window.state = nearest_anchors(range, start, rule);
+  if (!is_enough(static_cast<std::int64_t>(window.state.size()), rule)) return std::nullopt;
   window.video = spread(window.state, rule.offsets);
   window.video.push_back(window.video.back() + spacing(rule));
   window.action = spread(window.state, count_up(rule.horizon));
   return window;
 }
 
+std::vector<std::int64_t> blocks_by_start(std::span<const std::int64_t> labels,
+                                          const WindowRule& rule) {
+  Frames blocks(labels.size(), rule.blocks);
+  if (rule.sampling == Sampling::kFixedWindow) return blocks;
+  AnchorRange range;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto start = static_cast<std::int64_t>(i);
+    if (rule.bug_compatible) {
+      const auto window = reference_window(labels, start, rule);
+      blocks[i] = window ? static_cast<std::int64_t>(window->state.size()) : 0;
+      continue;
+    }
+    if (i == 0 || labels[i] != labels[i - 1]) range = anchor_range(labels, start, rule);
+    const auto anchors = count_anchors(range, start, rule.stride);
+    blocks[i] = is_enough(anchors, rule) ? std::min(anchors, rule.blocks) : 0;
+  }
+  return blocks;
+}
+
 std::vector<std::int64_t> valid_starts(std::span<const std::int64_t> labels,
                                        const WindowRule& rule) {
-  const auto length = static_cast<std::int64_t>(labels.size());
+  const Frames blocks = blocks_by_start(labels, rule);
   Frames starts;
-  for (std::int64_t start = 0; start < length; ++start) {
-    const bool valid =
-        rule.bug_compatible
-            ? reference_window(labels, start, rule).has_value()
-            : static_cast<std::int64_t>(
-                  anchors_around(labels, start, rule.stride, rule.blocks, fit_test(length, rule))
-                      .size()) == rule.blocks;
-    if (valid) starts.push_back(start);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] > 0) starts.push_back(static_cast<std::int64_t>(i));
   }
   return starts;
 }

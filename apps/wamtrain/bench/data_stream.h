@@ -19,7 +19,8 @@ struct DataStream {
         text(std::move(embeddings)),
         order(data.splits.training->member_sizes(),
               data.splits.training->member_weights(),
-              context.recipe.options.run.seed) {}
+              context.recipe.options.run.seed,
+              mixture_draw(context.recipe)) {}
   void open(const BenchContext& context) { open(context, data.splits.training); }
   // The same stream of windows, loaded by another.
   void open(const BenchContext& context, std::shared_ptr<const Dataset> dataset) {

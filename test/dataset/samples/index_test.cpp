@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <vector>
@@ -84,6 +85,16 @@ void check_official(const GoldenSet& set) {
   REQUIRE(3 * index == rows.size());
 }
 
+// Whether all of the reference's window has the instruction of its start.
+bool stays_in_span(const Frames& labels, std::int64_t start, const wam::WindowRule& rule) {
+  const auto window = wam::window_at(labels, start, rule).value();
+  const auto is_other = [&](std::int64_t frame) {
+    return labels[static_cast<std::size_t>(frame)] != labels[static_cast<std::size_t>(start)];
+  };
+  return std::none_of(window.video.begin(), window.video.end(), is_other) &&
+         std::none_of(window.action.begin(), window.action.end(), is_other);
+}
+
 }  // namespace
 
 TEST_CASE("the index lists of every start equal the reference's") {
@@ -95,7 +106,9 @@ TEST_CASE("the index lists of every start equal the reference's") {
   }
 }
 
-TEST_CASE("our own rule starts where the reference does, and at windows that it throws away") {
+TEST_CASE(
+    "our own rule starts where the reference does within one instruction, and at windows that it "
+    "throws away") {
   for (const auto& path : wam::test::golden_sets()) {
     const GoldenSet set(path);
     if (!set.has("index/video")) continue;
@@ -103,12 +116,19 @@ TEST_CASE("our own rule starts where the reference does, and at windows that it 
     const auto reference = scan(set, true);
     const auto ours = scan(set, false);
     std::size_t more = 0;
+    std::size_t fewer = 0;
     for (std::size_t e = 0; e < ours.size(); ++e) {
-      const auto all = ours[e].starts.values();
-      const auto theirs = reference[e].starts.values();
-      CHECK(std::includes(all.begin(), all.end(), theirs.begin(), theirs.end()));
-      more += ours[e].starts.size() - reference[e].starts.size();
+      const auto labels = wam::labels_of(ours[e].facts);
+      for (const auto start : reference[e].starts.values()) {
+        const bool alone = stays_in_span(labels, start, set.rule(true));
+        if (alone) CHECK(ours[e].starts.contains(start));
+        fewer += ours[e].starts.contains(start) ? 0U : 1U;
+      }
+      for (const auto start : ours[e].starts.values()) {
+        more += reference[e].starts.contains(start) ? 0U : 1U;
+      }
     }
-    std::cout << set.name() << ": " << more << " starts more than the reference\n";
+    std::cout << set.name() << ": " << more << " starts more than the reference, " << fewer
+              << " whose windows reach into another instruction left out\n";
   }
 }

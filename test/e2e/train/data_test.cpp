@@ -189,3 +189,50 @@ TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {
   CHECK(runs.losses("single_run") == runs.losses("shared_run"));
   CHECK(wam::test::folder_content(runs.path() / "indices").size() == 2);
 }
+
+TEST_CASE("data: windows of fewer blocks train one by one, and whole ones are validated") {
+  const TinyRuns runs;
+  const TinyRuns::Overrides partial = {"data.sampling=multi_anchor_partial",
+                                       "model.blocks=6",
+                                       "train.micro_batch=1",
+                                       "train.steps=2",
+                                       "data.validation=1",
+                                       "validate.every=2",
+                                       "validate.windows=2"};
+  runs.must_train("partial", partial);
+  CHECK(runs.losses("partial").size() == 2);
+  CHECK(fs::exists(runs.path() / "partial/validation/step_00000002.json"));
+
+  auto stacked = partial;
+  stacked[2] = "train.micro_batch=2";
+  const auto refused = runs.train("stacked", stacked);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("train.micro_batch: 2") && Catch::Contains("Fix: "));
+}
+
+TEST_CASE("data: fixed windows train, and so does a part of the episodes, which the log names") {
+  const TinyRuns runs;
+  runs.must_train("fixed", {"data.sampling=fixed_window", "train.steps=2"});
+  CHECK(runs.losses("fixed").size() == 2);
+
+  const auto done = runs.must_train(
+      "part",
+      {"train.steps=1", "data.datasets=[{path: data, embodiment: tiny, episodes: [\"1:\"]}]"});
+  CHECK_THAT(done.err + done.out,
+             Catch::Contains("1 of 3 episodes are left out by episodes: [1:]"));
+  const auto none =
+      runs.train("none", {"data.datasets=[{path: data, embodiment: tiny, episodes: [\"7:\"]}]"});
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, Catch::Contains("7: names no episode") && Catch::Contains("0 to 2"));
+}
+
+TEST_CASE("data: mixtures train, with exact shares and as the reference draws them") {
+  const TinyRuns runs;
+  runs.write_dataset("second", 2, 5);
+  for (const std::string mode : {"false", "true"}) {
+    runs.must_train(mode, {"data.datasets=[{path: data, embodiment: tiny, weight: 4}, "
+                           "{path: second, embodiment: tiny}]",
+                           "train.steps=2", "data.bug_compatible=" + mode});
+    CHECK(runs.losses(mode).size() == 2);
+  }
+}

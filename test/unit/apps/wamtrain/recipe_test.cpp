@@ -158,6 +158,33 @@ TEST_CASE("resolve: data needs datasets, each with a path and an embodiment") {
   CHECK(wam::held_back_episodes(0, 15) == 0);
 }
 
+TEST_CASE("resolve: episodes of a dataset are chosen by number, range, success and length") {
+  const RecipeFile file;
+  const auto recipe =
+      file.load({"data.datasets=[{path: a, embodiment: tiny, episodes: [7, 20:40, \"100:\"], "
+                 "only_successful: true, min_length: 40, max_length: 90}]"});
+  const auto& dataset = recipe.options.data.datasets.at(0);
+  CHECK(dataset.episodes == std::vector<std::string>{"7", "20:40", "100:"});
+  CHECK(dataset.only_successful);
+  CHECK(dataset.min_length == 40);
+  CHECK(dataset.max_length == 90);
+  CHECK_THAT(
+      file.error({"data.datasets=[{path: a, embodiment: tiny, min_length: 9, max_length: 8}]"}),
+      Catch::Contains("data.datasets.0.max_length: 8 is below min_length 9. Fix:"));
+}
+
+TEST_CASE("resolve: partial windows do not stack") {
+  const RecipeFile file;
+  CHECK_THAT(
+      file.error(
+          {"data.sampling=multi_anchor_partial", "train.micro_batch=2", "train.global_batch=4"}),
+      Catch::Contains("train.micro_batch: 2, but with data.sampling: multi_anchor_partial") &&
+          Catch::Contains("Fix: train.micro_batch: 1"));
+  CHECK(file.load({"data.sampling=multi_anchor_partial", "train.micro_batch=1"})
+            .options.data.sampling == wam::Sampling::kMultiAnchorPartial);
+  CHECK(file.load({}).options.data.sampling == wam::Sampling::kMultiAnchor);
+}
+
 TEST_CASE("resolve: a policy of the first blocks must change something") {
   const RecipeFile file;
   CHECK_THAT(file.error({"memory.recompute=full", "memory.first_blocks=1"}),

@@ -13,10 +13,11 @@ constexpr std::int64_t kWidth = 64;
 
 std::vector<std::uint8_t> flat_pictures(std::int64_t episode,
                                         std::int64_t camera,
-                                        std::int64_t frames) {
+                                        std::int64_t frames,
+                                        std::int64_t height) {
   std::vector<std::uint8_t> out;
   for (std::int64_t i = 0; i < frames; ++i) {
-    for (std::int64_t p = 0; p < kHeight * kWidth; ++p) {
+    for (std::int64_t p = 0; p < height * kWidth; ++p) {
       out.push_back(static_cast<std::uint8_t>(10 * episode + camera));
       out.push_back(static_cast<std::uint8_t>(i));
       out.push_back(static_cast<std::uint8_t>(100 * camera));
@@ -43,7 +44,7 @@ void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
   format.version = set.version;
   format.pictures = set.layout;
   for (const auto* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {kHeight, kWidth}});
+    format.cameras.push_back({std::string("observation.images.") + view, {set.height, kWidth}});
   }
   format.vectors = {{"observation.state", {"a", "b", "c"}}, {set.action_key, {"a", "b", "c"}}};
   lerobot_writer::Writer writer(root, format);
@@ -53,7 +54,7 @@ void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
     recording.task = task;
     recording.frames = frames;
     for (std::int64_t c = 0; c < 3; ++c)
-      recording.pictures_THWC.push_back(flat_pictures(e, c, frames));
+      recording.pictures_THWC.push_back(flat_pictures(e, c, frames, set.height));
     recording.vectors = {joints(e, frames, 0), joints(e, frames, 0.5F)};
     if (set.bad_state && set.bad_state->first == e) {
       recording.vectors[0][static_cast<std::size_t>(3 * set.bad_state->second)] = std::nanf("");

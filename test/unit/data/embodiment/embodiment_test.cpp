@@ -113,6 +113,27 @@ TEST_CASE("values that contradict each other are refused") {
              Catch::Contains("ascending offsets from 0"));
 }
 
+TEST_CASE("a record whose clips would be unevenly spaced is refused, unless it says so") {
+  const wam::test::TempFolder folder;
+  for (const auto& [from, to] : {std::pair{"macro_stride: 24", "macro_stride: 27"},
+                                 {"video_offsets: [0, 3, 6, 9, 12, 15, 18, 21]",
+                                  "video_offsets: [0, 3, 6, 9, 12, 15, 18, 20]"},
+                                 {"video_offsets: [0, 3, 6, 9, 12, 15, 18, 21]",
+                                  "video_offsets: [0, 1, 2, 3, 4, 5, 6, 7]"}}) {
+    CHECK_THAT(message_of(altered(folder, from, to)), Catch::Contains("video_offsets: [0, ") &&
+                                                          Catch::Contains("do not lie evenly") &&
+                                                          Catch::Contains("uneven_frames: true"));
+    const auto meant =
+        wam::read_embodiment(altered(folder, from, std::string(to) + "\nuneven_frames: true"));
+    CHECK(meant.uneven_frames);
+  }
+  CHECK_THAT(message_of(altered(folder, "macro_stride: 24", "macro_stride: 24\nuneven_frames: 3")),
+             Catch::Contains("'3' is not true or false"));
+  CHECK(wam::find_embodiment("libero_sim", kShipped).uneven_frames);
+  CHECK(wam::find_embodiment("franka_pnp", kShipped).uneven_frames);
+  CHECK_FALSE(wam::find_embodiment("oxe_droid", kShipped).uneven_frames);
+}
+
 TEST_CASE("a file that is no YAML is refused with its line") {
   const wam::test::TempFolder folder;
   const auto path = folder.path() / "broken.yaml";

@@ -1,5 +1,6 @@
 #include "data/loader/order.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -41,33 +42,96 @@ TEST_CASE("one dataset: every epoch is a permutation, another one each time") {
   CHECK(order.epoch_size() == 37);
 }
 
-TEST_CASE(
-    "several: shares are exact in every epoch, windows come once each before any comes again") {
+TEST_CASE("several: shares are exact, windows come once each before any comes again") {
   const SampleOrder order({100, 30, 0, 20}, {1, 2, 5, 1}, 3);
   REQUIRE(order.epoch_size() == 150);
-  CHECK(order.slots() == std::vector<std::uint64_t>{38, 75, 0, 37});
-  std::map<std::uint64_t, std::vector<std::uint64_t>> times;  // of a window: its ordinals
-  for (std::uint64_t epoch = 0; epoch < 8; ++epoch) {
-    std::vector<int> count(3);
-    for (std::uint64_t i = 0; i < 150; ++i) {
-      const auto window = order.window(150 * epoch + i);
-      ++count[window < 100 ? 0 : window < 130 ? 1 : 2];
-      times[window].push_back(150 * epoch + i);
-    }
-    CHECK(count == std::vector<int>{38, 75, 37});
+  std::map<std::uint64_t, int> times;
+  std::vector<int> count(3);
+  for (std::uint64_t i = 0; i < 1200; ++i) {
+    const auto window = order.window(i);
+    ++count[window < 100 ? 0 : window < 130 ? 1 : 2];
+    ++times[window];
+    const auto share = [&](std::size_t k) { return count[k] / static_cast<double>(i + 1); };
+    if ((i + 1) % 64 != 0) continue;
+    CHECK(std::abs(share(0) - 0.25) * static_cast<double>(i + 1) <= 1);
+    CHECK(std::abs(share(1) - 0.50) * static_cast<double>(i + 1) <= 1);
+    CHECK(std::abs(share(2) - 0.25) * static_cast<double>(i + 1) <= 1);
   }
-  // 8 * 38 = 304 draws of 100 windows, 600 of 30, 296 of 20.
+  // 300 draws of 100 windows, 600 of 30, 300 of 20.
   CHECK(times.size() == 150);
   for (const auto& [window, seen] : times) {
-    const double mean = window < 100 ? 3.04 : window < 130 ? 20 : 14.8;
-    CHECK(std::abs(static_cast<double>(seen.size()) - mean) <= 1);
+    const double mean = window < 100 ? 3 : window < 130 ? 20 : 15;
+    CHECK(std::abs(seen - mean) <= 1);
   }
 }
 
-TEST_CASE("equal weights draw equally from datasets of any size") {
-  const SampleOrder order({5, 95}, {1, 1}, 3);
+TEST_CASE("a mixture of 4:1 in 10,000 draws, the small set repeated thirty times and more") {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const SampleOrder order({50'000, 65}, {4, 1}, seed);
+    const SampleOrder again({50'000, 65}, {4, 1}, seed);
+    std::map<std::uint64_t, int> small;
+    std::set<std::uint64_t> large;
+    std::size_t large_draws = 0;
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+      const auto window = order.window(i);
+      REQUIRE(again.window(i) == window);
+      if (window < 50'000) {
+        large.insert(window);
+        ++large_draws;
+      } else {
+        ++small[window];
+      }
+    }
+    CHECK(large.size() == large_draws);  // none twice
+    // 4:1 to a hundredth of the smaller share; 10,000 is not a multiple of 64.
+    CHECK(
+        std::abs(static_cast<double>(large_draws) / (10'000.0 - static_cast<double>(large_draws)) -
+                 4) <= 0.04);
+    REQUIRE(small.size() == 65);
+    for (const auto& [window, seen] : small) {
+      CHECK((seen == 30 || seen == 31));  // 2,000 draws of 65 windows
+    }
+  }
+}
 
-  CHECK(order.slots() == std::vector<std::uint64_t>{50, 50});
+TEST_CASE(
+    "shares hold for sets so small that an epoch could not hold them, and for equal weights") {
+  for (const auto& weights : {std::vector<double>{4, 1}, std::vector<double>{1, 1}}) {
+    const SampleOrder order({5, 2}, weights, 3);
+    int first = 0;
+    for (std::uint64_t i = 0; i < 9600; ++i) first += order.window(i) < 5 ? 1 : 0;
+    CHECK(first == static_cast<int>(9600 * weights[0] / (weights[0] + weights[1])));
+  }
+}
+
+TEST_CASE("the datasets of a mixture do not take turns in step with ranks") {
+  const SampleOrder order({500, 500}, {1, 1}, 3);
+  int even = 0;
+  for (std::uint64_t i = 0; i < 2000; i += 2) even += order.window(i) < 500 ? 1 : 0;
+  CHECK(even > 400);
+  CHECK(even < 600);
+}
+
+TEST_CASE("the reference's mixture: each epoch has the same samples in another order") {
+  const SampleOrder order({300, 40}, {1, 3}, 3, wam::MixtureDraw::kReference);
+  CHECK(order.num_windows() == 340);
+  REQUIRE(order.epoch_size() == 105);  // 300 / 4 + 40 * 3 / 4
+  std::vector<std::uint64_t> first, second;
+  for (std::uint64_t i = 0; i < 105; ++i) {
+    first.push_back(order.window(i));
+    second.push_back(order.window(105 + i));
+    REQUIRE(first.back() < 340);
+  }
+  CHECK(first != second);
+  const auto of_small = std::count_if(first.begin(), first.end(), [](auto w) { return w >= 300; });
+  CHECK(of_small > 60);
+  CHECK(of_small < 95);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  CHECK(first == second);
+  // One dataset: as ever.
+  CHECK(SampleOrder({37}, {1}, 3, wam::MixtureDraw::kReference).window(40) ==
+        SampleOrder({37}, {1}, 3).window(40));
 }
 
 TEST_CASE("ranks take interleaved positions, and all of them together the whole batch once") {
