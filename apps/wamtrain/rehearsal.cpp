@@ -12,7 +12,7 @@ namespace wam {
 namespace {
 
 // One prompt for each length that texts are padded to.
-std::vector<std::string> prompts_by_length(const WindowDataset& data, const TextEmbeddings& text) {
+std::vector<std::string> prompts_by_length(const Dataset& data, const TextEmbeddings& text) {
   std::map<std::int64_t, std::string> by_length;
   for (const std::string& prompt : data.prompts()) {
     by_length.emplace(padded_text_length(text.rows(prompt).size(0)), prompt);
@@ -36,13 +36,14 @@ std::vector<std::size_t> sizes_of(const BatchPlan& plan, std::int64_t micro_step
 
 void rehearse_steps(WamModel& model,
                     Sharding& sharding,
-                    const WindowDataset& data,
+                    const Dataset& data,
+                    const std::vector<std::uint64_t>& shapes,
                     const TextEmbeddings& text,
                     const BatchPlan& plan) {
   const std::vector<std::string> prompts = prompts_by_length(data, text);
-  std::vector<Sample> shapes;
-  for (const auto window : data.shapes()) {
-    shapes.push_back(data.load(window, 0, Transforms::kTraining));
+  std::vector<Sample> samples_of_shape;
+  for (const auto window : shapes) {
+    samples_of_shape.push_back(data.load(window, 0, Transforms::kTraining));
   }
   std::set<std::pair<std::vector<std::size_t>, int>> rehearsed;  // sizes on the ranks, and the kind
   sharding.begin_step();
@@ -50,7 +51,7 @@ void rehearse_steps(WamModel& model,
     sharding.begin_micro_step(m + 1 == plan.micro_steps());
     const auto sizes = sizes_of(plan, m);
     if (!rehearsed.emplace(sizes, sharding.micro_step_kind()).second) continue;
-    for (Sample& sample : shapes) {
+    for (Sample& sample : samples_of_shape) {
       for (const std::string& prompt : prompts) {
         sample.prompt = prompt;
         const std::vector<Sample> samples(sizes[static_cast<std::size_t>(plan.rank)], sample);

@@ -262,7 +262,8 @@ class Run {
   void rehearse(const BatchPlan& plan) {
     if (!uses_graphs(recipe_, device_) || ranks_.env().world_size == 1) return;
     log_.info("recording the forms of a micro-step on all ranks");
-    rehearse_steps(*model_, *sharding_, *training_, *text_, plan);
+    rehearse_steps(*model_, *sharding_, *training_, inputs_.data.splits.training->shapes(), *text_,
+                   plan);
   }
 
   LoopEnd loop() {

@@ -26,13 +26,6 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset,
   for (auto& worker : state_->workers) {
     threads_.emplace_back([state = state_, &worker = *worker] { state->work(worker); });
   }
-    : dataset_(dataset),
-      order_(order),
-      text_(text),
-      options_(checked(options)),
-      num_slots_(slots_for(options)) {
-  invariant(order.num_windows() == dataset.size(), "an order of this dataset");
-  for (std::int64_t i = 0; i < options.workers; ++i) threads_.emplace_back([this] { work(); });
 }
 
 Loader::~Loader() {

@@ -47,7 +47,7 @@ Loader::State::State(std::shared_ptr<const Dataset> data,
       order(std::move(sample_order)),
       options(checked(std::move(loader_options))),
       num_slots(slots_for(options)) {
-  invariant(order.epoch_size() == dataset->size(), "an order of this dataset");
+  invariant(order.num_windows() == dataset->size(), "an order of this dataset");
   const std::int64_t count = std::max<std::int64_t>(1, options.workers);
   for (std::int64_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>());
 }

@@ -23,7 +23,6 @@ struct ArmSet {
   std::string action_key = "action";
   lerobot_writer::Version version = lerobot_writer::Version::k21;
   std::optional<std::pair<std::int64_t, std::int64_t>> bad_state = {};  // NaN in episode, row
-  std::int64_t height = 32;
   int height = 32;
 };
 
