@@ -231,10 +231,10 @@ def arguments():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("scaling"))
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--device", default="auto", help="of the elastic check: auto, cuda or cpu")
-    own, _, more = (sys.argv[1:], None, []) if "--" not in sys.argv else (
-        sys.argv[1:sys.argv.index("--")], None, sys.argv[sys.argv.index("--") + 1:])
-    options = parser.parse_args(own)
-    options.mpirun = more
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:split])
+    options.mpirun = words[split + 1:]
     return options
 
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/errors.h"
 #include "core/base/names.h"
 
 namespace wam {
@@ -26,5 +27,19 @@ struct EnumNames<InstructionSet> {
 bool has_instruction_set(InstructionSet set);
 // The widest one there is.
 InstructionSet best_instruction_set();
+
+// A function compiled for each; null where the build has no such form.
+template <class Code>
+struct CodeForms {
+  Code* scalar = nullptr;
+  Code* avx2 = nullptr;
+  Code* avx512 = nullptr;
+
+  // Errors: InvariantError where this processor does not have the set.
+  [[nodiscard]] Code* of(InstructionSet set) const {
+    invariant(has_instruction_set(set), "code for another processor");
+    return set == InstructionSet::kAvx512 ? avx512 : set == InstructionSet::kAvx2 ? avx2 : scalar;
+  }
+};
 
 }  // namespace wam

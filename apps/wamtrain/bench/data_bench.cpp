@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kWarmUpSteps = 3;
+constexpr std::int64_t kWarmUpBatches = 3;
 // Samples whose pictures are transformed: every one draws another order of the jitter.
 constexpr std::uint64_t kClips = 4;
 constexpr std::int64_t kTorchvisionRepeats = 3;
@@ -94,7 +94,7 @@ double time_loader(const BenchContext& context, Loader& loader, Images images) {
       synchronize_device(context.device);
     }
   };
-  read(kWarmUpSteps);
+  read(kWarmUpBatches);
   const auto start = Clock::now();
   read(context.options.steps);
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -18,6 +18,21 @@ using wam::test::arm_options;
 using wam::test::ArmSet;
 using wam::test::TempFolder;
 
+namespace {
+
+// A set whose pictures are videos; false, said aloud, where no encoder is there.
+bool writes_video_set(const std::filesystem::path& root) {
+  try {
+    wam::test::write_arm_set(root, {.layout = wam::lerobot_writer::PictureLayout::kMp4});
+  } catch (const ConfigError& error) {
+    std::cout << "SKIPPED: no video encoder: " << error.what() << "\n";
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 TEST_CASE("a dataset whose tables lack the action column is refused at once, with what it has") {
   const TempFolder folder;
   wam::test::write_arm_set(folder.path(), {.action_key = "effort"});
@@ -32,12 +47,7 @@ TEST_CASE("a dataset whose tables lack the action column is refused at once, wit
 
 TEST_CASE("a truncated mp4 is an error that names episode and file when it is first touched") {
   const TempFolder folder;
-  try {
-    wam::test::write_arm_set(folder.path(), {.layout = wam::lerobot_writer::PictureLayout::kMp4});
-  } catch (const ConfigError& error) {
-    std::cout << "SKIPPED: no video encoder: " << error.what() << "\n";
-    return;
-  }
+  if (!writes_video_set(folder.path())) return;
   const auto splits = open_window_datasets(arm_options(arm_member(folder.path())));
   const auto& dataset = *splits.training;
   const auto file = folder.path() / "videos/chunk-000/observation.images.right/episode_000001.mp4";
@@ -54,12 +64,7 @@ TEST_CASE("a truncated mp4 is an error that names episode and file when it is fi
 
 TEST_CASE("a video that is cut off, empty or something else is bad content, a missing one is not") {
   const TempFolder folder;
-  try {
-    wam::test::write_arm_set(folder.path(), {.layout = wam::lerobot_writer::PictureLayout::kMp4});
-  } catch (const ConfigError& error) {
-    std::cout << "SKIPPED: no video encoder: " << error.what() << "\n";
-    return;
-  }
+  if (!writes_video_set(folder.path())) return;
   const auto splits = open_window_datasets(arm_options(arm_member(folder.path())));
   const auto& dataset = *splits.training;
   const auto file = folder.path() / "videos/chunk-000/observation.images.right/episode_000001.mp4";
