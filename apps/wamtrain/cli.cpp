@@ -114,7 +114,7 @@ void add_bench(CLI::App& app, Action& action, const std::string& typed) {
   command.add_option("--assume-world", o.assume_world,
                      "Be one of this many ranks of a full shard, without the others");
   command.add_flag("--against-one", o.against_one,
-                   "With several ranks: also time one rank's part alone");
+                   "Also time the part of one rank, or of one of the loader's workers, alone");
   command.add_option(
       "--save-to", o.save_to,
       "Also save once into this new folder, and remove it: what a save adds to a step");

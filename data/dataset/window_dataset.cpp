@@ -203,6 +203,18 @@ RawClip WindowDataset::recorded(std::size_t member, const SampleDraws& draws) co
   return pictures(member, draws, window_of(member, draws));
 }
 
+std::vector<VideoFrames> WindowDataset::videos(std::size_t member_idx,
+                                               const SampleDraws& draws) const {
+  const auto& member = common_->members[member_idx];
+  const Window window = window_of(member_idx, draws);
+  std::vector<VideoFrames> out;
+  for (const auto& camera : member.source.binding.cameras) {
+    auto frames = member.reader().video_frames(draws.episode_idx, camera, window.video);
+    if (frames) out.push_back(*std::move(frames));
+  }
+  return out;
+}
+
 Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
   const Window window = window_of(member_idx, draws);

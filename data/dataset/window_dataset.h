@@ -121,6 +121,8 @@ class WindowDataset : public Dataset {
   [[nodiscard]] Sample make(std::size_t member, const SampleDraws& draws) const;
   // The pictures of the sample that `make` would make, as recorded.
   [[nodiscard]] RawClip recorded(std::size_t member, const SampleDraws& draws) const;
+  // Where they are, camera by camera; empty where they are in the tables.
+  [[nodiscard]] std::vector<VideoFrames> videos(std::size_t member, const SampleDraws& draws) const;
 
  private:
   struct Located;  // a window's place

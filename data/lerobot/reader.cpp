@@ -91,9 +91,11 @@ struct LeRobotReader::Impl {
   at::Tensor table_pictures(const TableRows& rows,
                             const std::string& camera,
                             std::span<const std::int64_t> frames);
-  at::Tensor video_frames(std::int64_t episode_idx,
-                          const std::string& camera,
-                          std::span<const std::int64_t> frames);
+  VideoFrames video_frames(std::int64_t episode_idx,
+                           const std::string& camera,
+                           std::span<const std::int64_t> frames);
+  // Errors: InvariantError for a name that is no camera.
+  [[nodiscard]] bool is_video(const std::string& camera) const;
   void check_frames(std::int64_t episode_idx,
                     std::int64_t length,
                     std::span<const std::int64_t> frames) const;
@@ -140,9 +142,10 @@ at::Tensor LeRobotReader::Impl::table_pictures(const TableRows& rows,
   return stack_pictures(picture_HWC, camera);
 }
 
-at::Tensor LeRobotReader::Impl::video_frames(std::int64_t episode_idx,
-                                             const std::string& camera,
-                                             std::span<const std::int64_t> frames) {
+VideoFrames LeRobotReader::Impl::video_frames(std::int64_t episode_idx,
+                                              const std::string& camera,
+                                              std::span<const std::int64_t> frames) {
+  check_frames(episode_idx, length_of(episode_idx), frames);
   const LeRobotEpisode& e = episode(episode_idx);
   VideoSpan span = layout->video(e, camera);
   if (span.file_frames == 0) span.file_frames = length_of(episode_idx);
@@ -158,7 +161,13 @@ at::Tensor LeRobotReader::Impl::video_frames(std::int64_t episode_idx,
                                meta.info.fps);
     }
   }
-  return videos.read_rgb(span.path, ordinals);
+  return {span.path, std::move(ordinals)};
+}
+
+bool LeRobotReader::Impl::is_video(const std::string& camera) const {
+  const LeRobotFeature* feature = meta.info.feature(camera);
+  invariant(feature != nullptr && feature->is_camera(), "a camera of the dataset");
+  return feature->dtype == "video";
 }
 
 void LeRobotReader::Impl::check_frames(std::int64_t episode_idx,
@@ -314,14 +323,23 @@ std::vector<std::string> LeRobotReader::read_language(std::int64_t episode_idx,
 at::Tensor LeRobotReader::read_frames(std::int64_t episode_idx,
                                       const std::string& camera,
                                       std::span<const std::int64_t> frames) const {
-  const LeRobotFeature* feature = impl_->meta.info.feature(camera);
-  invariant(feature != nullptr && feature->is_camera() && !frames.empty(),
-            "read_frames needs a camera of the dataset and at least one frame");
+  invariant(!frames.empty(), "read_frames needs a frame at least");
   return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera), [&] {
+    if (impl_->is_video(camera)) {
+      const VideoFrames video = impl_->video_frames(episode_idx, camera, frames);
+      return impl_->videos.read_rgb(video.path, video.ordinals);
+    }
     impl_->check_frames(episode_idx, episode_length(episode_idx), frames);
-    if (feature->dtype == "video") return impl_->video_frames(episode_idx, camera, frames);
     return impl_->table_pictures(impl_->rows_of(episode_idx), camera, frames);
   });
+}
+
+std::optional<VideoFrames> LeRobotReader::video_frames(std::int64_t episode_idx,
+                                                       const std::string& camera,
+                                                       std::span<const std::int64_t> frames) const {
+  if (!impl_->is_video(camera)) return std::nullopt;
+  return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera),
+                           [&] { return impl_->video_frames(episode_idx, camera, frames); });
 }
 
 PictureSize LeRobotReader::picture_size(const std::string& camera) const {

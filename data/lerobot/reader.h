@@ -25,6 +25,12 @@ struct PictureSize {
   bool operator==(const PictureSize&) const = default;
 };
 
+// Frames of one video file, by their ordinals in it.
+struct VideoFrames {
+  std::filesystem::path path;
+  std::vector<std::int64_t> ordinals;
+};
+
 // Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
 struct LeRobotReaderOptions {
   std::size_t column_cache_bytes = std::size_t{256} << 20U;  // decoded table columns
@@ -110,6 +116,10 @@ class LeRobotReader {
   [[nodiscard]] at::Tensor read_frames(std::int64_t episode_idx,
                                        const std::string& camera,
                                        std::span<const std::int64_t> frames) const;
+  // Where these frames are; nothing where the camera's pictures are in the tables.
+  [[nodiscard]] std::optional<VideoFrames> video_frames(std::int64_t episode_idx,
+                                                        const std::string& camera,
+                                                        std::span<const std::int64_t> frames) const;
   // Size of the camera's pictures, from frame 0 of the first episode (info.json is not trusted).
   // Decodes that frame at each call.
   [[nodiscard]] PictureSize picture_size(const std::string& camera) const;

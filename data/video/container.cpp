@@ -34,6 +34,27 @@ VideoContainer open_video_container(const std::filesystem::path& path) {
   return out;
 }
 
+CodecHandle open_video_codec(const VideoContainer& container, const std::filesystem::path& path) {
+  const AVCodecParameters* parameters = container.stream->codecpar;
+  const AVCodec* decoder = avcodec_find_decoder(parameters->codec_id);
+  require<DataError>(
+      decoder != nullptr,
+      "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
+      "FFmpeg that can, or encode the videos as h264.",
+      path.string(), avcodec_get_name(parameters->codec_id));
+  CodecHandle codec(avcodec_alloc_context3(decoder));
+  check_allocated(codec.get());
+  const FfmpegErrors errors;
+  int code = avcodec_parameters_to_context(codec.get(), parameters);
+  codec.get()->thread_count = 1;
+  codec.get()->pkt_timebase = container.stream->time_base;
+  if (code >= 0) code = avcodec_open2(codec.get(), decoder, nullptr);
+  require<DataError>(code >= 0,
+                     "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
+                     path.string(), decoder->name, errors.describe(code));
+  return codec;
+}
+
 bool read_packet(const VideoContainer& container,
                  AVPacket* packet,
                  const std::filesystem::path& path) {

@@ -14,6 +14,9 @@ struct VideoContainer {
 
 VideoContainer open_video_container(const std::filesystem::path& path);
 
+// A decoder for it, on the calling thread. Errors: DataError.
+CodecHandle open_video_codec(const VideoContainer& container, const std::filesystem::path& path);
+
 // The next packet of the stream into `packet`; false at the end. Errors: DataError.
 bool read_packet(const VideoContainer& container,
                  AVPacket* packet,

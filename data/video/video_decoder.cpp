@@ -32,22 +32,28 @@ struct VideoDecoder::Impl {
   FrameHandle frame{av_frame_alloc()};
   PacketHandle packet{av_packet_alloc()};
   RgbConverter to_rgb;
-  std::int64_t start_pts = 0;  // the keyframe that decoding started from
-  std::int64_t shown_pts = 0;  // the last frame that came out
-  bool is_running = false;     // false: a jump must come first
-  bool has_packet = false;     // `packet` was read and not sent yet
+  std::int64_t start_pts = 0;            // the keyframe that decoding started from
+  std::int64_t shown_pts = 0;            // the last frame that came out
+  std::int64_t left_out_pts = 0;         // the latest frame that was sent and not decoded
+  std::vector<std::int64_t> wanted_pts;  // of the call in hand, ascending
+  bool is_running = false;               // false: a jump must come first
+  bool has_packet = false;               // `packet` was read and not sent yet
 
   void open();
+  [[nodiscard]] bool is_frame(std::int64_t ordinal) const {
+    return ordinal >= 0 && ordinal < index->num_frames();
+  }
   [[nodiscard]] bool worth_a_jump(std::int64_t ordinal) const;
   void jump_to(std::int64_t keyframe_pts);
   bool try_jump(std::int64_t to_pts, std::int64_t latest_start_pts);
   // Decodes forward to the frame and leaves it in `frame`.
   void decode(std::int64_t ordinal);
-  void decode_until(std::int64_t wanted_pts, std::int64_t ordinal);
+  void decode_until(std::int64_t pts, std::int64_t ordinal);
   void decode_frames(std::span<const std::int64_t> ordinals,
                      const std::function<void(std::size_t)>& visit);
   bool next_frame(std::int64_t ordinal);
   void feed(std::int64_t ordinal, const FfmpegErrors& errors);
+  void leave_out_unwanted();
   [[nodiscard]] DataError broken(std::int64_t ordinal, const std::string& why) const;
 };
 
@@ -62,23 +68,7 @@ void VideoDecoder::Impl::open() {
   check_allocated(frame.get());
   check_allocated(packet.get());
   container = open_video_container(index->path);
-  const AVCodecParameters* parameters = container.stream->codecpar;
-  const AVCodec* decoder = avcodec_find_decoder(parameters->codec_id);
-  require<DataError>(
-      decoder != nullptr,
-      "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
-      "FFmpeg that can, or encode the videos as h264.",
-      index->path.string(), avcodec_get_name(parameters->codec_id));
-  codec = CodecHandle(avcodec_alloc_context3(decoder));
-  check_allocated(codec.get());
-  const FfmpegErrors errors;
-  int code = avcodec_parameters_to_context(codec.get(), parameters);
-  codec.get()->thread_count = 1;
-  codec.get()->pkt_timebase = container.stream->time_base;
-  if (code >= 0) code = avcodec_open2(codec.get(), decoder, nullptr);
-  require<DataError>(code >= 0,
-                     "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
-                     index->path.string(), decoder->name, errors.describe(code));
+  codec = open_video_codec(container, index->path);
 }
 
 bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
@@ -119,12 +109,22 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
   has_packet = read_packet(container, packet.get(), index->path);
   if (!has_packet || packet.get()->pts > latest_start_pts) return false;
   start_pts = packet.get()->pts;
-  shown_pts = start_pts - 1;
+  shown_pts = left_out_pts = start_pts - 1;
   return true;
+}
+
+// A frame that nobody wants and no other refers to need not be decoded: with B-frames that is half
+// of those between a keyframe and the wanted ones.
+void VideoDecoder::Impl::leave_out_unwanted() {
+  const std::int64_t pts = packet.get()->pts;
+  const bool wanted = !has_packet || std::binary_search(wanted_pts.begin(), wanted_pts.end(), pts);
+  codec.get()->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+  if (!wanted) left_out_pts = std::max(left_out_pts, pts);
 }
 
 void VideoDecoder::Impl::feed(std::int64_t ordinal, const FfmpegErrors& errors) {
   if (!has_packet) has_packet = read_packet(container, packet.get(), index->path);
+  leave_out_unwanted();
   // No packet: the end of the stream, the decoder hands out what it holds back.
   const int code = avcodec_send_packet(codec.get(), has_packet ? packet.get() : nullptr);
   av_packet_unref(packet.get());
@@ -151,17 +151,17 @@ bool VideoDecoder::Impl::next_frame(std::int64_t ordinal) {
   }
 }
 
-void VideoDecoder::Impl::decode_until(std::int64_t wanted_pts, std::int64_t ordinal) {
+void VideoDecoder::Impl::decode_until(std::int64_t pts, std::int64_t ordinal) {
   do {
     if (!next_frame(ordinal)) throw broken(ordinal, "the stream ended before it");
     shown_pts = frame.get()->pts;
-    if (shown_pts > wanted_pts) throw broken(ordinal, "the decoder left it out");
-  } while (shown_pts != wanted_pts);
+    if (shown_pts > pts) throw broken(ordinal, "the decoder left it out");
+  } while (shown_pts != pts);
 }
 
 void VideoDecoder::Impl::decode(std::int64_t ordinal) {
   require<DataError>(
-      ordinal >= 0 && ordinal < index->num_frames(),
+      is_frame(ordinal),
       "the video {} has no frame {}: it holds {} frames. Fix: the episode list and the "
       "video disagree; restore the file from the dataset's source.",
       index->path.string(), ordinal, index->num_frames());
@@ -184,6 +184,12 @@ void VideoDecoder::Impl::decode_frames(std::span<const std::int64_t> ordinals,
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return ordinals[a] < ordinals[b]; });
+  wanted_pts.clear();
+  for (const std::size_t at : order) {
+    if (is_frame(ordinals[at]))
+      wanted_pts.push_back(index->pts[static_cast<std::size_t>(ordinals[at])]);
+  }
+  if (wanted_pts.empty() || wanted_pts.front() <= left_out_pts) is_running = false;
   std::int64_t held = -1;
   for (const std::size_t at : order) {
     if (ordinals[at] != held) decode(ordinals[at]);

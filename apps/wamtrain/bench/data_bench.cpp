@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "apps/wamtrain/bench/data_stream.h"
+#include "apps/wamtrain/bench/decode_bench.h"
 #include "apps/wamtrain/bench/host_facts.h"
 #include "apps/wamtrain/bench/open_bench.h"
 #include "apps/wamtrain/bench/timing.h"
@@ -22,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kWarmUpBatches = 3;
 // Samples whose pictures are transformed: every one draws another order of the jitter.
 constexpr std::uint64_t kClips = 4;
+// What one GPU asks for (docs/benchmarks.md).
+constexpr double kRate = 16;
 constexpr std::int64_t kTorchvisionRepeats = 3;
 
 // For the loader alone, which needs no real text.
@@ -84,8 +87,13 @@ void add_host(const Recipe& recipe, BenchResult& out) {
 
 enum class Images { kAsTheyCome, kOnDevice };
 
-// Seconds of wall clock for the timed steps of the stream's loader.
-double time_loader(const BenchContext& context, Loader& loader, Images images) {
+struct LoaderTimes {
+  double wall_s = 0;
+  double processor_s = 0;  // of all threads
+};
+
+// Of the timed steps of the stream's loader.
+LoaderTimes time_loader(const BenchContext& context, Loader& loader, Images images) {
   const auto read = [&](std::int64_t steps) {
     for (std::int64_t i = 0; i < steps * loader.micro_steps(); ++i) {
       const Batch batch = loader.next();
@@ -96,8 +104,26 @@ double time_loader(const BenchContext& context, Loader& loader, Images images) {
   };
   read(kWarmUpBatches);
   const auto start = Clock::now();
+  const double processor_s = processor_seconds();
   read(context.options.steps);
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return {std::chrono::duration<double>(Clock::now() - start).count(),
+          processor_seconds() - processor_s};
+}
+
+// The rate by that of one worker alone, times the number of workers.
+void add_scaling(const BenchContext& context, DataStream& stream, double rate, BenchResult& out) {
+  context.log.info("timing one worker alone");
+  stream.open(context, stream.data.splits.training, 1);
+  const LoaderTimes one = time_loader(context, *stream.loader, Images::kOnDevice);
+  const auto samples =
+      static_cast<double>(context.options.steps * context.recipe.options.train.global_batch);
+  const double alone = samples / one.wall_s;
+  out.figures.push_back({"alone_samples_s", "rate of one worker alone", alone, "samples/s", {}});
+  out.figures.push_back({"scaling",
+                         "rate by that of one, times the workers",
+                         rate / (alone * static_cast<double>(context.recipe.data.workers)),
+                         "share",
+                         {}});
 }
 
 // The first windows of the first dataset, each with draws of its own.
@@ -162,13 +188,16 @@ void add_transform(const BenchContext& context, const WindowDataset& data, Bench
 }  // namespace
 
 BenchResult bench_data(const BenchContext& context) {
+  require<ConfigError>(!context.options.against_one || context.recipe.data.workers > 1,
+                       "--against-one: data.workers is 1, which is alone already. Fix: set more "
+                       "workers, such as --set data.workers=16, or leave it out.");
   DataStream stream(context, std::make_unique<EmptyText>(context.recipe.model.config.text_width));
   const Recipe& recipe = context.recipe.options;
   const bool on_gpu = recipe.data.transform_on == TransformOn::kGpu;
   const auto samples = static_cast<double>(context.options.steps * recipe.train.global_batch);
   context.log.info(fmt::format("timing {} global batches", context.options.steps));
   stream.open(context);
-  const double wall_s = time_loader(context, *stream.loader, Images::kOnDevice);
+  const LoaderTimes whole = time_loader(context, *stream.loader, Images::kOnDevice);
   BenchResult out;
   out.title = on_gpu ? "loader: decoding, batches of recorded pictures, images on the GPU"
                      : "loader: decoding, transforms, batches in host memory";
@@ -178,22 +207,29 @@ BenchResult bench_data(const BenchContext& context) {
                   {"global_batch", std::to_string(recipe.train.global_batch)},
                   {"transform_on", std::string(name_of(recipe.data.transform_on))}};
   add_host(recipe, out);
-  out.figures = {{"samples_s", "rate", samples / wall_s, "samples/s", {}},
-                 {"ms", "a sample, of all workers together", 1e3 * wall_s / samples, "ms", {}}};
+  out.figures = {
+      {"samples_s", "rate", samples / whole.wall_s, "samples/s", {}},
+      {"ms", "a sample, of all workers together", 1e3 * whole.wall_s / samples, "ms", {}},
+      {"cores_16", "cores for 16 samples/s", kRate * whole.processor_s / samples, "cores", {}}};
   if (on_gpu) {
     context.log.info("timing the decoding alone");
     stream.open(context, std::make_shared<const PicturesAlone>(stream.data.splits.training));
-    const double alone_s = time_loader(context, *stream.loader, Images::kAsTheyCome);
+    const double alone_s = time_loader(context, *stream.loader, Images::kAsTheyCome).wall_s;
     out.figures.push_back({"decode_samples_s",
                            "rate of decoding alone, into batches",
                            samples / alone_s,
                            "samples/s",
                            {}});
-    out.figures.push_back(
-        {"gpu_transform_ratio", "rate by that of decoding alone", alone_s / wall_s, "share", {}});
+    out.figures.push_back({"gpu_transform_ratio",
+                           "rate by that of decoding alone",
+                           alone_s / whole.wall_s,
+                           "share",
+                           {}});
   }
+  if (context.options.against_one) add_scaling(context, stream, samples / whole.wall_s, out);
   stream.loader.reset();  // its threads would go on decoding
   out.figures.push_back(measure_opening(context, stream.data.statistics));
+  add_decoding(context, *stream.data.splits.training, out);
   add_transform(context, *stream.data.splits.training, out);
   return out;
 }

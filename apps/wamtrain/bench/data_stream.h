@@ -22,10 +22,14 @@ struct DataStream {
               context.recipe.options.run.seed,
               mixture_draw(context.recipe)) {}
   void open(const BenchContext& context) { open(context, data.splits.training); }
-  // The same stream of windows, loaded by another.
-  void open(const BenchContext& context, std::shared_ptr<const Dataset> dataset) {
-    loader.emplace(std::move(dataset), order, *text,
-                   loader_options(context.recipe, context.device, 0, {}));
+  // The same stream of windows, loaded by another, or by so many workers.
+  void open(const BenchContext& context,
+            std::shared_ptr<const Dataset> dataset,
+            std::optional<std::int64_t> workers = {}) {
+    LoaderOptions options = loader_options(context.recipe, context.device, 0, {});
+    options.workers = workers.value_or(options.workers);
+    loader.reset();  // the threads of two would be in each other's way
+    loader.emplace(std::move(dataset), order, *text, options);
   }
 
   OpenedData data;

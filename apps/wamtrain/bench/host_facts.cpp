@@ -3,6 +3,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <sys/resource.h>
+
 namespace wam {
 namespace {
 
@@ -39,6 +41,15 @@ std::string file_system_of(const std::filesystem::path& path, std::istream& moun
     type = found;
   }
   return type;
+}
+
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 std::string processor_name() {

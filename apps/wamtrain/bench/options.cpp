@@ -51,7 +51,7 @@ void check_company(const BenchOptions& o, std::vector<std::string>& problems) {
   using enum BenchWhat;
   refuse(o.text_rows.has_value(), "--text-rows", {kModel, kStep, kEncoders});
   refuse(o.assume_world.has_value(), "--assume-world", {kModel, kStep, kOptimizer});
-  refuse(o.against_one, "--against-one", {kModel, kStep});
+  refuse(o.against_one, "--against-one", {kModel, kStep, kData});
   refuse(!o.save_to.empty(), "--save-to", {kStep});
   refuse(!o.with_encoders, "--no-encoders", {kStep});
   refuse(o.clips.has_value(), "--clips", {kEncoders});
@@ -67,7 +67,7 @@ void check_ranks(const BenchOptions& o, int ranks, std::vector<std::string>& pro
         "--what comm: this start has one rank, so there is nothing to measure. Fix: start several, "
         "such as mpirun -np 2 wamtrain bench ...");
   }
-  if (o.against_one && ranks == 1) {
+  if (o.against_one && ranks == 1 && o.what != BenchWhat::kData) {
     problems.emplace_back(
         "--against-one: this start has one rank, which is alone already. Fix: start several, such "
         "as "
@@ -159,10 +159,20 @@ const std::vector<std::string>& figure_names(BenchWhat what) {
       "checkpoint_stall_ms", "alone_ms", "efficiency"};
   static const std::vector<std::string> kOptimizer{
       "tb_s", "ms", "host_ms", "update_tb_s", "peak_bytes", "launches", "idle_share"};
-  static const std::vector<std::string> kData{"samples_s",           "ms",
-                                              "transform_ms",        "torchvision_ms",
-                                              "transform_ratio",     "decode_samples_s",
-                                              "gpu_transform_ratio", "open_s"};
+  static const std::vector<std::string> kData{"samples_s",
+                                              "ms",
+                                              "cores_16",
+                                              "alone_samples_s",
+                                              "scaling",
+                                              "decode_ms",
+                                              "ffmpeg_ms",
+                                              "decode_ratio",
+                                              "transform_ms",
+                                              "torchvision_ms",
+                                              "transform_ratio",
+                                              "decode_samples_s",
+                                              "gpu_transform_ratio",
+                                              "open_s"};
   static const std::vector<std::string> kComm{"all_gather_gb_s", "reduce_scatter_gb_s",
                                               "all_reduce_gb_s"};
   switch (what) {

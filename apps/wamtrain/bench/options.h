@@ -51,7 +51,7 @@ struct BenchOptions {
   std::optional<std::int64_t> clips;         // a call of an encoder; empty: train.micro_batch
   BenchEncoder encoder = BenchEncoder::kAll;
   double ceiling_seconds = 10;        // of matrix products, to know the card's own rate; 0: do not
-  bool against_one = false;           // the part of one rank alone, to compare several with
+  bool against_one = false;           // the part of one rank, or worker, alone, to compare with
   bool with_encoders = true;          // in whole steps
   std::filesystem::path save_to;      // saves there once, to see what it costs; empty: does not
   std::filesystem::path torchvision;  // the script that times it on the same pictures; empty: none

@@ -101,12 +101,13 @@ TEST_CASE("bench: every part of a run is timed, and none leaves a run behind") {
       {{"encoders", "--set", "model.preset=tiny-14b", "--encoder", "vae"}, {"first_frame_ms"}},
       {{"optimizer"}, {"tb_s", "ms", "host_ms"}},
       {{"step", "--assume-world", "2", "--text-rows", "9"}, {"samples_s", "ms", "data_share"}},
-      {{"data"}, {"samples_s", "ms", "transform_ms", "open_s"}},
+      {{"data"}, {"samples_s", "ms", "cores_16", "transform_ms", "open_s"}},
+      {{"data", "--against-one", "--set", "data.workers=2"}, {"alone_samples_s", "scaling"}},
       {{"loop", "--profile", "trace.json"}, {"samples_s", "ms", "peak_bytes"}}};
 
   for (const Part& part : parts) {
-    std::vector<std::string> arguments{"--json", "--set", "data.text_cache=text",
-                                       "--set", "data.index_cache=index", "--what"};
+    std::vector<std::string> arguments{
+        "--json", "--set", "data.text_cache=text", "--set", "data.index_cache=index", "--what"};
     arguments.insert(arguments.end(), part.arguments.begin(), part.arguments.end());
     const auto done = bench(place, arguments);
     INFO(part.arguments.front() << " " << done.err);

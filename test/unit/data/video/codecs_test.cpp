@@ -1,9 +1,17 @@
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <numeric>
+#include <random>
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
 
 #include <fmt/core.h>
 
+#include "data/video/plain_decoder.h"
 #include "data/video/sample_table.h"
 #include "data/video/video_decoder.h"
 #include "test/support/catch.h"
@@ -50,6 +58,39 @@ TEST_CASE("h264, hevc, AV1 and mpeg4 are read frame by frame, with and without B
       CHECK(index.num_keyframes >= 4);
       check_equal(index, read_video_index(path, IndexSource::kPackets));
       check_frames(index);
+    }
+  }
+}
+
+TEST_CASE("lists of frames, one after another through one decoder, are those of a full decode") {
+  const TempFolder folder;
+  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
+    if (!has_encoder(encoder)) {
+      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
+      continue;
+    }
+    INFO(encoder);
+    const auto path = folder.path() / fmt::format("{}.mp4", encoder);
+    write_test_video(path,
+                     {.num_frames = 90, .keyframe_every = 40, .b_frames = 2, .encoder = encoder});
+    const auto index = std::make_shared<const VideoIndex>(read_video_index(path));
+    std::vector<std::int64_t> all(90);
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+    const at::Tensor expected_THWC = VideoDecoder(index).read_rgb(all);
+    CHECK(PlainDecoder(path).decode(index->pts.front(), index->pts.back()) == 90);
+    VideoDecoder decoder(index);
+    std::mt19937 draws(1);
+    std::int64_t last = 0;
+    for (int list = 0; list < 120; ++list) {
+      // Half of the lists go on where the one before ended, with frames that it may have left out.
+      std::vector<std::int64_t> wanted(list % 2 == 0 ? 5 : 1);
+      for (auto& ordinal : wanted) {
+        const auto draw = static_cast<std::int64_t>(draws());
+        ordinal = list % 2 == 0 ? draw % 60 : last + 1 + draw % 3;
+      }
+      last = *std::max_element(wanted.begin(), wanted.end());
+      const at::Tensor rgb_THWC = decoder.read_rgb(wanted);
+      CHECK(at::equal(rgb_THWC, expected_THWC.index_select(0, at::tensor(wanted))));
     }
   }
 }

@@ -60,6 +60,9 @@ TEST_CASE("bench options: links need several ranks, and a loader one") {
   compared.against_one = true;
   CHECK_THAT(refusal(compared), Contains("--against-one") && Contains("alone already. Fix: "));
   CHECK(refusal(compared, 2).empty());
+  compared.what = BenchWhat::kData;
+  CHECK(refusal(compared).empty());  // of workers, not of ranks
+  compared.what = BenchWhat::kModel;
   compared.assume_world = 4;
   CHECK_THAT(refusal(compared, 2), Contains("--assume-world: it is for one rank"));
 
