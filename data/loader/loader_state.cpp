@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <c10/util/ParallelGuard.h>
+
 #include "core/base/errors.h"
 
 namespace wam {
@@ -84,6 +86,9 @@ Loader::Slot* Loader::State::slot_to_do() {
 }
 
 void Loader::State::work(Worker& worker) {
+  // Samples are what is done side by side: LibTorch's own threads, a team for every worker that
+  // waits by spinning, would take the cores from each other.
+  const c10::ParallelGuard alone(true);
   const NotedReads noted(worker.reading);
   std::unique_lock lock(mutex);
   for (;;) {

@@ -36,6 +36,8 @@ struct VideoDecoder::Impl {
   std::int64_t shown_pts = 0;            // the last frame that came out
   std::int64_t left_out_pts = 0;         // the latest frame that was sent and not decoded
   std::vector<std::int64_t> wanted_pts;  // of the call in hand, ascending
+  std::vector<std::int64_t> held_pts;    // sent to the decoder, and not shown yet
+  bool is_closed = false;                // the decoder was told that no packet comes any more
   bool is_running = false;               // false: a jump must come first
   bool has_packet = false;               // `packet` was read and not sent yet
 
@@ -48,12 +50,13 @@ struct VideoDecoder::Impl {
   bool try_jump(std::int64_t to_pts, std::int64_t latest_start_pts);
   // Decodes forward to the frame and leaves it in `frame`.
   void decode(std::int64_t ordinal);
-  void decode_until(std::int64_t pts, std::int64_t ordinal);
+  void decode_until(std::int64_t ordinal);
+  [[nodiscard]] bool is_last_of_its_run(std::int64_t ordinal) const;
   void decode_frames(std::span<const std::int64_t> ordinals,
                      const std::function<void(std::size_t)>& visit);
-  bool next_frame(std::int64_t ordinal);
-  void feed(std::int64_t ordinal, const FfmpegErrors& errors);
-  void leave_out_unwanted();
+  bool next_frame(std::int64_t ordinal, bool is_last);
+  void feed(std::int64_t ordinal, bool is_last, const FfmpegErrors& errors);
+  void prepare_packet();
   [[nodiscard]] DataError broken(std::int64_t ordinal, const std::string& why) const;
 };
 
@@ -110,36 +113,43 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
   if (!has_packet || packet.get()->pts > latest_start_pts) return false;
   start_pts = packet.get()->pts;
   shown_pts = left_out_pts = start_pts - 1;
+  held_pts.clear();
+  is_closed = false;
   return true;
 }
 
 // A frame that nobody wants and no other refers to need not be decoded: with B-frames that is half
 // of those between a keyframe and the wanted ones.
-void VideoDecoder::Impl::leave_out_unwanted() {
+void VideoDecoder::Impl::prepare_packet() {
   const std::int64_t pts = packet.get()->pts;
-  const bool wanted = !has_packet || std::binary_search(wanted_pts.begin(), wanted_pts.end(), pts);
+  const bool wanted = std::binary_search(wanted_pts.begin(), wanted_pts.end(), pts);
   codec.get()->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
   if (!wanted) left_out_pts = std::max(left_out_pts, pts);
+  held_pts.push_back(pts);
 }
 
-void VideoDecoder::Impl::feed(std::int64_t ordinal, const FfmpegErrors& errors) {
-  if (!has_packet) has_packet = read_packet(container, packet.get(), index->path);
-  leave_out_unwanted();
-  // No packet: the end of the stream, the decoder hands out what it holds back.
-  const int code = avcodec_send_packet(codec.get(), has_packet ? packet.get() : nullptr);
+// The next packet to the decoder. None at the end of the stream, or when the last frame of a run
+// was sent: then the decoder hands out what it holds back, and later frames cost nothing.
+void VideoDecoder::Impl::feed(std::int64_t ordinal, bool is_last, const FfmpegErrors& errors) {
+  const std::int64_t pts = index->pts[static_cast<std::size_t>(ordinal)];
+  is_closed = is_last && std::find(held_pts.begin(), held_pts.end(), pts) != held_pts.end();
+  if (!is_closed && !has_packet) has_packet = read_packet(container, packet.get(), index->path);
+  const bool sends = !is_closed && has_packet;
+  if (sends) prepare_packet();
+  const int code = avcodec_send_packet(codec.get(), sends ? packet.get() : nullptr);
   av_packet_unref(packet.get());
   has_packet = false;
   if (code < 0) throw broken(ordinal, errors.describe(code));
 }
 
 // The decoder's next frame into `frame`; false at the end of the stream.
-bool VideoDecoder::Impl::next_frame(std::int64_t ordinal) {
+bool VideoDecoder::Impl::next_frame(std::int64_t ordinal, bool is_last) {
   const FfmpegErrors errors;
   while (true) {
     const int code = avcodec_receive_frame(codec.get(), frame.get());
     if (code == AVERROR_EOF) return false;
     if (code == AVERROR(EAGAIN)) {
-      feed(ordinal, errors);
+      feed(ordinal, is_last, errors);
       continue;
     }
     if (code < 0) throw broken(ordinal, errors.describe(code));
@@ -151,10 +161,23 @@ bool VideoDecoder::Impl::next_frame(std::int64_t ordinal) {
   }
 }
 
-void VideoDecoder::Impl::decode_until(std::int64_t pts, std::int64_t ordinal) {
+// The next wanted frame has a keyframe of its own, and there are others before that one.
+bool VideoDecoder::Impl::is_last_of_its_run(std::int64_t ordinal) const {
+  const auto& pts = index->pts;
+  const auto at = pts.begin() + ordinal;
+  const auto next = std::upper_bound(wanted_pts.begin(), wanted_pts.end(), *at);
+  if (next == wanted_pts.end()) return false;  // a later call may go on from here
+  const auto next_at = std::lower_bound(at, pts.end(), *next);
+  return index->keyframe_before(next_at - pts.begin()) > *(at + 1);
+}
+
+void VideoDecoder::Impl::decode_until(std::int64_t ordinal) {
+  const std::int64_t pts = index->pts[static_cast<std::size_t>(ordinal)];
+  const bool is_last = is_last_of_its_run(ordinal);
   do {
-    if (!next_frame(ordinal)) throw broken(ordinal, "the stream ended before it");
+    if (!next_frame(ordinal, is_last)) throw broken(ordinal, "the stream ended before it");
     shown_pts = frame.get()->pts;
+    std::erase_if(held_pts, [&](std::int64_t held) { return held <= shown_pts; });
     if (shown_pts > pts) throw broken(ordinal, "the decoder left it out");
   } while (shown_pts != pts);
 }
@@ -168,8 +191,8 @@ void VideoDecoder::Impl::decode(std::int64_t ordinal) {
   const bool jump = worth_a_jump(ordinal);
   is_running = false;  // after an error the next call starts afresh
   if (jump) jump_to(index->keyframe_before(ordinal));
-  decode_until(index->pts[static_cast<std::size_t>(ordinal)], ordinal);
-  is_running = true;
+  decode_until(ordinal);
+  is_running = !is_closed;
   const AVFrame& f = *frame.get();
   if (f.width != index->width || f.height != index->height) {
     throw broken(ordinal, fmt::format("it is {}x{} and the video {}x{}", f.width, f.height,

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
@@ -41,6 +43,7 @@ class FakeDataset : public wam::Dataset {
                                  wam::Transforms /*transforms*/) const override {
     ++loads;
     if (meeting > 0) meet();
+    count_threads();
     std::this_thread::sleep_for(std::chrono::microseconds(ordinal * 7919 % 13 * 100));
     std::this_thread::sleep_for(pause);
     if (ordinal == hanging_ordinal) hang(ordinal);
@@ -82,6 +85,17 @@ class FakeDataset : public wam::Dataset {
     if (loads < meeting) alone = true;
   }
 
+  // How many threads LibTorch takes for a loop in a sample's loading.
+  void count_threads() const {
+    std::mutex guard;
+    std::set<std::thread::id> seen;
+    at::parallel_for(0, 64, 1, [&](std::int64_t, std::int64_t) {
+      const std::lock_guard lock(guard);
+      seen.insert(std::this_thread::get_id());
+    });
+    if (seen.size() > most_threads) most_threads = seen.size();
+  }
+
   // As a read from a file system that does not answer.
   void hang(std::uint64_t ordinal) const {
     wam::now_reading(fmt::format("/slow/episode_{}.mp4", ordinal));
@@ -105,6 +119,7 @@ class FakeDataset : public wam::Dataset {
   int meeting = 0;
   mutable std::atomic<bool> alone{false};
   mutable std::atomic<int> loads{0};
+  mutable std::atomic<std::size_t> most_threads{0};  // of one sample
 };
 
 // A prompt of n letters has n rows of n.
@@ -167,6 +182,17 @@ LoaderOptions options(std::uint64_t global, std::int64_t micro, std::int64_t wor
 }
 
 }  // namespace
+
+TEST_CASE("a worker's sample takes one thread of LibTorch's") {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(4);
+  Setup setup;
+  static_cast<void>(setup.run(options(4, 2, 3), 2));
+  CHECK(setup.dataset->most_threads == 1);
+  setup.dataset->count_threads();
+  CHECK(setup.dataset->most_threads == 4);  // what it would take elsewhere
+  at::set_num_threads(threads);
+}
 
 TEST_CASE("workers and micro-batch change neither order nor draws nor bytes") {
   Setup setup;
