@@ -227,6 +227,8 @@ class Run {
                    inputs_.data.splits.training->member_weights(), recipe_.options.run.seed,
                    mixture_draw(recipe_));
     training_ = guarded(inputs_.data.splits.training);
+    // What this thread does on the host between steps of a GPU is little, and the cores are needed.
+    if (device_.is_cuda()) compute_alone();
     auto options = loader_options(recipe_, device_, samples_seen_, ranks_.env());
     options.moved = [this] { ranks_.moved(); };
     options.on_slow = [this](const std::string& line) { log_.warn(line); };

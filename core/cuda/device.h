@@ -27,6 +27,11 @@ struct DeviceOptions {
 // Errors: DeviceError when the device cannot be used.
 void prepare_device(const DeviceOptions& options);
 
+// LibTorch's operations of this thread take no other threads from now on. For threads that work
+// side by side: each would get a team of cpu_threads, which waits for its next piece by spinning
+// and takes the cores from the others.
+void compute_alone();
+
 // "NVIDIA H200, 139.8 GiB" or "CPU, 2 threads".
 std::string describe_device(c10::Device device);
 

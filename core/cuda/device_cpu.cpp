@@ -7,9 +7,12 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/resource.h>
+
+#include "core/base/errors.h"
 
 namespace wam {
 namespace {
@@ -28,6 +31,16 @@ void prepare_cpu(const DeviceOptions& options) {
   at::globalContext().setDeterministicAlgorithms(options.deterministic, /*warn_only=*/false);
   // Filling fresh memory is for finding bugs, and costs a pass over every buffer.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
+}
+
+void compute_alone() {
+  static_cast<void>(at::get_num_threads());  // which sets the number for a thread that is new
+  // LibTorch's own call would set it for threads to come as well. Its OpenMP is asked by name:
+  // there is no header of it that fits every compiler's.
+  using SetThreads = void (*)(int);
+  const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set != nullptr) set(1);
+  invariant(at::get_num_threads() == 1, "a thread that computes alone");
 }
 
 std::string describe_cpu() {

@@ -7,8 +7,6 @@
 #include <mutex>
 #include <thread>
 
-#include <c10/util/ParallelGuard.h>
-
 #include "core/base/errors.h"
 #include "core/random/counter.h"
 
@@ -108,7 +106,6 @@ class FactsReader {
 
  private:
   void work() {
-    const c10::ParallelGuard alone(true);  // one thread an episode
     for (std::size_t e = next_++; e < stop_; e = next_++) {
       try {
         episodes_[e] = read_episode(reader_, binding_, static_cast<std::int64_t>(e));

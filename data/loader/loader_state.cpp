@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include <c10/util/ParallelGuard.h>
-
 #include "core/base/errors.h"
+#include "core/cuda/device.h"
 
 namespace wam {
 namespace {
@@ -86,9 +85,7 @@ Loader::Slot* Loader::State::slot_to_do() {
 }
 
 void Loader::State::work(Worker& worker) {
-  // Samples are what is done side by side: LibTorch's own threads, a team for every worker that
-  // waits by spinning, would take the cores from each other.
-  const c10::ParallelGuard alone(true);
+  compute_alone();  // samples are what is done side by side
   const NotedReads noted(worker.reading);
   std::unique_lock lock(mutex);
   for (;;) {

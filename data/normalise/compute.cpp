@@ -8,8 +8,6 @@
 #include <mutex>
 #include <optional>
 
-#include <c10/util/ParallelGuard.h>
-
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "data/normalise/dimension_statistics.h"
@@ -203,7 +201,6 @@ class Computation {
     std::exception_ptr error;
     pool_.for_each_index(episodes_.size(), [&](std::size_t e) {
       if (e >= stop) return;
-      const c10::ParallelGuard alone(true);  // one thread an episode
       try {
         read(e, take);
       } catch (...) {

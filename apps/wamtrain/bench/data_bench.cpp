@@ -191,6 +191,7 @@ BenchResult bench_data(const BenchContext& context) {
   require<ConfigError>(!context.options.against_one || context.recipe.data.workers > 1,
                        "--against-one: data.workers is 1, which is alone already. Fix: set more "
                        "workers, such as --set data.workers=16, or leave it out.");
+  compute_alone();  // the loader's cores are measured, not this thread's that take from it
   DataStream stream(context, std::make_unique<EmptyText>(context.recipe.model.config.text_width));
   const Recipe& recipe = context.recipe.options;
   const bool on_gpu = recipe.data.transform_on == TransformOn::kGpu;

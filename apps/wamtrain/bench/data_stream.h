@@ -7,6 +7,7 @@
 #include "apps/wamtrain/bench/context.h"
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/training_parts.h"
+#include "core/cuda/device.h"
 #include "data/loader/loader.h"
 
 namespace wam {
@@ -28,6 +29,7 @@ struct DataStream {
             std::optional<std::int64_t> workers = {}) {
     LoaderOptions options = loader_options(context.recipe, context.device, 0, {});
     options.workers = workers.value_or(options.workers);
+    if (context.device.is_cuda()) compute_alone();  // as in training
     loader.reset();  // the threads of two would be in each other's way
     loader.emplace(std::move(dataset), order, *text, options);
   }
