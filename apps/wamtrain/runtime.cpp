@@ -11,6 +11,7 @@
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/rehearsal.h"
+#include "apps/wamtrain/read_limit.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_inputs.h"
 #include "apps/wamtrain/run_start.h"
@@ -21,6 +22,7 @@
 #include "core/base/log.h"
 #include "core/base/names.h"
 #include "core/cuda/device.h"
+#include "core/base/read_watch.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
 #include "core/train/attempts.h"
@@ -371,6 +373,10 @@ int train_as_one(const ResolvedRecipe& recipe, Ranks& ranks, Records& records) {
   records.log.emplace(log_options(folder, ranks.env().global_rank));
   const int code = Run(recipe, ranks, *records.log).train(attempts);
   if (attempts != nullptr) attempts->clear();
+  const ReadWatch reads(
+      {.limit = read_limit(recipe.options.run),
+       .on_slow = [&](const std::string& line) { records.log->warn(line); },
+       .on_stall = [&](const std::string& error) { ranks.end_now(DeviceError(error)); }});
   return code;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "data/lerobot/meta_parts.h"
 #include "data/lerobot/parquet_table.h"
 
@@ -139,6 +140,7 @@ void count_frames(std::vector<LeRobotEpisode>& episodes, std::size_t video) {
 
 }  // namespace
 
+  const Reading reading(folder);
 std::vector<Path> parquet_files_below(const Path& folder) {
   require<DataError>(std::filesystem::is_directory(folder),
                      "opening the LeRobot dataset: no folder {}. Fix: restore it from the "

@@ -42,7 +42,7 @@ T value_of(arrow::Result<T> result, const std::string& doing) {
 // Runs `read`, turning parquet's own exceptions into errors of ours.
 template <class F>
 auto told(const std::filesystem::path& path, const std::string& doing, F&& read) {
-  now_reading(path);
+  const Reading reading(path);
   try {
     return read();
   } catch (const Error&) {

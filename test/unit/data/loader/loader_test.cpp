@@ -97,7 +97,7 @@ class FakeDataset : public wam::Dataset {
 
   // As a read from a file system that does not answer.
   void hang(std::uint64_t ordinal) const {
-    wam::now_reading(fmt::format("/slow/episode_{}.mp4", ordinal));
+    const wam::Reading reading(fmt::format("/slow/episode_{}.mp4", ordinal));
     std::unique_lock lock(mutex);
     hangs = true;
     released.wait(lock, [&] { return is_released; });
