@@ -130,10 +130,9 @@ struct DataSection {
       "window of the same dataset is drawn, the same one in every run; metrics.jsonl and the "
       "checkpoint name the one left out. A file that cannot be read is tried again, and fails.");
     v("max_bad_samples", max_bad_samples,
-      "With on_bad_sample: skip: how many samples of a run may be replaced (number, counted "
-      "through "
-      "restarts, each time that a bad window is drawn); one more ends the run.",
-      at_least(1));
+      "With on_bad_sample: skip: how many windows of a run may be bad (number; each counts once, "
+      "through epochs and restarts); one more ends the run.",
+      between(1, 1'000'000));
     v("bug_compatible", bug_compatible,
       "true: anchors, valid starts, last window, choice of instruction and draws of mixtures as "
       "the "
