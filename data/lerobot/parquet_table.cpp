@@ -201,4 +201,14 @@ std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>&
   return out;
 }
 
+std::vector<std::optional<bool>> ParquetTable::read_flags(const std::string& name) const {
+  static_cast<void>(column(name));
+  const std::string where = fmt::format("column '{}' of {}", name, impl_->path.string());
+  const auto table = told(impl_->path, "reading " + where, [&] {
+    const std::lock_guard lock(impl_->mutex);
+    return value_of(impl_->reader->ReadTable(impl_->leaves_of(name)), "reading " + where);
+  });
+  return decode_flags(*table->column(0), where);
+}
+
 }  // namespace wam
