@@ -115,7 +115,8 @@ struct DataSection {
       "once; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
-      "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "
+      "has the embodiment, else computed over all episodes in use and kept in run.dir. compute: "
+      "always "
       "that. Or the path of a metadata.json.");
     v("range_floor", range_floor,
       "Least range of a dimension of states and actions, in its own unit: narrower bounds are "
