@@ -201,3 +201,34 @@ TEST_CASE("data: fixed windows train, and so does a part of the episodes, which 
   CHECK(none.exit_code == 2);
   CHECK_THAT(none.err, Catch::Contains("7: names no episode") && Catch::Contains("0 to 2"));
 }
+
+TEST_CASE("data: a dataset that has changed since the checkpoint is refused, with what changed") {
+  const TinyRuns runs;
+  const TinyRuns::Overrides options{"train.steps=2"};
+  runs.must_train("run", options);
+  const auto check_refused = [&](const std::string& what) {
+    const auto done = runs.train("run", {"train.steps=4"});
+    INFO(done.err);
+    CHECK(done.exit_code == 2);
+    CHECK_THAT(done.err, Catch::Contains("data.datasets.0." + what + ": checkpoint \"xxh3 ") &&
+                             Catch::Contains("Fix: "));
+    CHECK(runs.losses("run").size() == 2);
+  };
+
+  const auto tasks = runs.path() / "data/meta/tasks.jsonl";
+  const std::string texts = wam::test::file_content(tasks);
+  const auto at = texts.find("reach");
+  REQUIRE(at != std::string::npos);
+  std::ofstream(tasks) << std::string(texts).replace(at, 5, "grasp");
+  check_refused("instruction_texts");
+  std::ofstream(tasks) << texts;
+
+  // A video of another length behind the same list.
+  const auto file = runs.path() / "data" / video(1);
+  const std::string bytes = wam::test::file_content(file);
+  std::ofstream(file, std::ios::app) << "more";
+  check_refused("files");
+  std::ofstream(file, std::ios::binary) << bytes;
+
+  runs.must_train("run", {"train.steps=4"});
+}
