@@ -187,6 +187,12 @@ void add_stats(CLI::App& app, Action& action) {
   command.add_option("--embodiment", arguments->embodiment, "Name or YAML file of the record")
       ->required();
   command.add_option("--out", arguments->out, "The metadata.json to write")->required();
+  EpisodeFilter& filter = arguments->filter;
+  command.add_option("--episodes", filter.episodes,
+                     "Numbers and ranges (7 20:40 100:) to use of each dataset");
+  command.add_flag("--only-successful", filter.only_successful, "Leave out failed episodes");
+  command.add_option("--min-length", filter.min_length, "Least length of an episode, in frames");
+  command.add_option("--max-length", filter.max_length, "Greatest length; 0: no bound");
   command.add_flag("--merge", arguments->merge,
                    "Put the entry into a file that is there; all else in it stays");
   command.add_option("--range-floor", arguments->range_floor,

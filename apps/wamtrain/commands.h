@@ -8,6 +8,7 @@
 #include "apps/wamtrain/bench/options.h"
 #include "apps/wamtrain/predict/cluster.h"
 #include "core/train/checkpoint_list.h"
+#include "data/lerobot/episode_filter.h"
 
 // One function a subcommand, each in a file of its own. They return the exit code of a run that did
 // what was asked (0, or 1 where the answer is no) and throw what exit_code.h maps otherwise.
@@ -57,6 +58,7 @@ int new_embodiment_command(const NewEmbodimentArguments& arguments);
 struct StatsArguments {
   std::vector<std::filesystem::path> datasets;  // pooled
   std::string embodiment;                       // as in a recipe
+  EpisodeFilter filter = {};                    // of each dataset
   std::filesystem::path out;
   bool merge = false;      // into a file that is there
   double range_floor = 0;  // as data.range_floor

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "apps/wamtrain/install.h"
+#include "core/base/now_reading.h"
 #include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
 #include "data/lerobot/reader.h"
@@ -28,6 +29,7 @@ auto attempt(const std::string& key, Problems& problems, const Work& work)
 }
 
 bool folder_is_there(const DatasetSection& dataset, const std::string& key, Problems& problems) {
+  const Reading reading(dataset.path);
   std::error_code error;
   if (std::filesystem::is_directory(dataset.path, error)) return true;
   problems.add(key, fmt::format("there is no folder {}. Fix: check the path; it is the folder that "

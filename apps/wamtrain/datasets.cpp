@@ -24,6 +24,14 @@ std::optional<Statistics> entry_of(const std::filesystem::path& file, const std:
   return std::move(found->second);
 }
 
+std::int64_t episodes_of(const std::string& tag, const std::vector<DatasetMember>& members) {
+  std::int64_t episodes = 0;
+  for (const auto& member : members) {
+    if (member.embodiment.tag == tag) episodes += member.reader->num_episodes();
+  }
+  return episodes;
+}
+
 Statistics compute_for(const std::string& tag,
                        const std::vector<DatasetMember>& members,
                        const ResolvedRecipe& recipe,
@@ -65,8 +73,8 @@ Statistics statistics_for(const std::string& tag,
     log.info(fmt::format("statistics of {}: those of the checkpoint", tag));
     return kept->second;
   }
-  log.info(fmt::format("statistics of {}: computed over all episodes, kept in {}", tag,
-                       statistics_file(recipe).string()));
+  log.info(fmt::format("statistics of {}: computed over the {} episodes in use, kept in {}", tag,
+                       with_commas(episodes_of(tag, members)), statistics_file(recipe).string()));
   return compute_for(tag, members, recipe, log);
 }
 

@@ -7,8 +7,13 @@
 #include <optional>
 #include <system_error>
 
+#include <unistd.h>
+
+#include "apps/wamtrain/exit_code.h"
 #include "apps/wamtrain/ranks.h"
+#include "apps/wamtrain/read_limit.h"
 #include "core/base/errors.h"
+#include "core/base/read_watch.h"
 #include "core/io/disk.h"
 #include "core/recipe/reader.h"
 
@@ -72,11 +77,29 @@ class EmptyFolder {
   throw InvariantError("a fault that was not thrown");
 }
 
+// The main thread is held back in a read and will not hear of it.
+[[noreturn]] void end_stalled(const RecipeArguments& arguments,
+                              const LaunchEnv& env,
+                              const std::string& error) {
+  const int code = exit_code_of([&]() -> int {
+    if (env.world_size == 1) throw DeviceError(error);
+    say_together(arguments, env, std::make_exception_ptr(DeviceError(error)));
+  });
+  _exit(code);
+}
+
 }  // namespace
 
 ResolvedRecipe load_on_ranks(const RecipeArguments& arguments,
                              const LaunchEnv& env,
                              const std::function<ResolvedRecipe()>& load) {
+  const ReadWatch watch(
+      {.limit = read_limit(run_section(arguments)),
+       .on_slow =
+           [&](const std::string& line) {
+             if (env.global_rank == 0) print_error(line);
+           },
+       .on_stall = [&](const std::string& error) { end_stalled(arguments, env, error); }});
   try {
     return load();
   } catch (const Error&) {

@@ -13,7 +13,8 @@ namespace wam {
 //
 // They meet where the run would have, and otherwise, when all are on one host, in the folder of
 // temporary files. Where neither is possible, or the others do not come within half a minute, each
-// says what it found. Errors: those of `load`; AlreadyTold where they met.
+// says what it found. Errors: those of `load`; AlreadyTold where they met. A file system that does
+// not answer within run.timeout_s ends the process with an error that names the file.
 ResolvedRecipe load_on_ranks(const RecipeArguments& arguments,
                              const LaunchEnv& env,
                              const std::function<ResolvedRecipe()>& load);

@@ -8,6 +8,8 @@
 #include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <unistd.h>
+
 #include "apps/wamtrain/exit_code.h"
 #include "core/cuda/device.h"
 #include "core/cuda/device_counter.h"
@@ -211,6 +213,15 @@ int Ranks::run_together(const std::function<int()>& work) {
   } catch (const std::exception& error) {
     tell(error);
   }
+}
+
+void Ranks::end_now(const Error& error) {
+  note(error.what());
+  _exit(exit_code_of([&]() -> int {
+    if (several_) tell(error);
+    print_error(error);
+    return exit_code_for(error);
+  }));
 }
 
 void Ranks::tell(const std::exception& error) {

@@ -10,6 +10,7 @@
 
 #include <c10/core/Device.h>
 
+#include "core/base/errors.h"
 #include "core/cuda/graph.h"
 #include "core/train/phase.h"
 #include "core/train/rank_agreement.h"
@@ -63,6 +64,9 @@ class Ranks {
   // thread, the last words of a process that has to be ended by force.
   int run(const std::function<int()>& work,
           const std::function<void(const std::string&)>& note_error = {});
+  // Within `run`, from another thread than the main one, which is held back for ever: prints the
+  // error, notes it, tells the others, and ends this process.
+  [[noreturn]] void end_now(const Error& error);
 
  private:
   struct Several;

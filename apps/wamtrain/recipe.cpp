@@ -90,8 +90,8 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
       recipe.run.threads.value_or(out.cores.fair) + recipe.data.workers.value_or(out.cores.fair);
   out.model = resolve(recipe.model, problems);
   check_device(recipe, out.model.config, problems);
-  out.data = resolve(recipe.data, out.cores.cores, problems);
   out.train = resolve(recipe.train, problems);
+  out.data = resolve(recipe.data, out.cores.cores, out.train.options.micro_batch, problems);
   check(recipe.memory, out.model.config.layers, problems);
   check_sampling(recipe, problems);
   check_statistics(recipe, problems);

@@ -6,8 +6,10 @@
 
 #include "apps/wamtrain/run_identity.h"
 #include "apps/wamtrain/run_start.h"
+#include "apps/wamtrain/training_parts.h"
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "data/loader/order.h"
 
 namespace wam {
 namespace {
@@ -86,6 +88,7 @@ ExpectedRun expected_run(const ResolvedRecipe& recipe,
   ExpectedRun expected;
   expected.model = model_identity(recipe.model.config, inputs.frozen);
   expected.data_fingerprint = inputs.data.splits.training->fingerprint();
+  expected.data_order = order_name(recipe.options.data.datasets.size(), mixture_draw(recipe));
   expected.seed = recipe.options.run.seed;
   expected.generator = kGenerator;
   expected.global_batch = recipe.train.options.global_batch;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
@@ -10,6 +11,7 @@
 #include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
+#include "apps/wamtrain/read_limit.h"
 #include "apps/wamtrain/rehearsal.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_inputs.h"
@@ -20,6 +22,7 @@
 #include "core/base/format.h"
 #include "core/base/log.h"
 #include "core/base/names.h"
+#include "core/base/read_watch.h"
 #include "core/cuda/device.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
@@ -189,7 +192,7 @@ class Run {
     optimizer_->set_applied_updates(saved.applied_updates);
     first_step_ = saved.step;
     samples_seen_ = saved.data.samples_seen;
-    bad_samples_ = saved.data.bad;
+    bad_windows_ = saved.data.bad_windows;
   }
 
   void set_later_ones_aside() const {
@@ -207,7 +210,8 @@ class Run {
                 .epoch = static_cast<double>(loader_->samples_consumed()) /
                          static_cast<double>(loader_->epoch_size()),
                 .fingerprint = self.data_fingerprint,
-                .bad = bad_samples_};
+                .order = self.data_order,
+                .bad_windows = bad_windows_};
     run.seed = self.seed;
     run.generator = self.generator;
     run.global_batch = self.global_batch;
@@ -282,7 +286,7 @@ class Run {
                           .clock = clock_,
                           .observer = ranks_.observer(),
                           .validator = validator_ ? &*validator_ : nullptr,
-                          .bad_samples = &bad_samples_,
+                          .bad_windows = &bad_windows_,
                           .save = [this](std::int64_t step) { save(step); },
                           .saving = [this] { return writer_->is_busy(); },
                           .before_update = [this] { writer_->before_update(); }};
@@ -331,7 +335,7 @@ class Run {
   bool resumed_ = false;
   std::int64_t first_step_ = 0;
   std::uint64_t samples_seen_ = 0;
-  BadSamples bad_samples_;
+  std::set<std::string> bad_windows_;
 };
 
 }  // namespace
@@ -369,6 +373,10 @@ int train_as_one(const ResolvedRecipe& recipe, Ranks& ranks, Records& records) {
   ranks.first_does([&] { records.held.emplace(folder); });
   AttemptRecord* attempts = records.held ? &records.held->attempts : nullptr;
   records.log.emplace(log_options(folder, ranks.env().global_rank));
+  const ReadWatch reads(
+      {.limit = read_limit(recipe.options.run),
+       .on_slow = [&](const std::string& line) { records.log->warn(line); },
+       .on_stall = [&](const std::string& error) { ranks.end_now(DeviceError(error)); }});
   const int code = Run(recipe, ranks, *records.log).train(attempts);
   if (attempts != nullptr) attempts->clear();
   return code;

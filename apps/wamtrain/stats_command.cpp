@@ -35,6 +35,12 @@ void check(const StatsArguments& arguments) {
                        "stats --threads: found {}, expected at least 1. Fix: leave it out for one "
                        "per core.",
                        arguments.threads);
+  const EpisodeFilter& filter = arguments.filter;
+  require<ConfigError>(
+      filter.min_length >= 0 && (filter.max_length == 0 || filter.max_length >= filter.min_length),
+      "stats --min-length, --max-length: found {} and {}, expected lengths in this order. Fix: "
+      "write frames, or leave one out.",
+      filter.min_length, filter.max_length);
   require<ConfigError>(arguments.merge || !std::filesystem::exists(arguments.out),
                        "stats --out: {} exists. Fix: write --merge to put the entry into it, or "
                        "another name.",
@@ -53,7 +59,8 @@ std::vector<OpenedSet> open_sets(const StatsArguments& arguments,
   std::vector<OpenedSet> sets;
   for (const auto& path : arguments.datasets) {
     OpenedSet& set = sets.emplace_back();
-    set.reader = std::make_unique<LeRobotReader>(path);
+    set.reader =
+        std::make_unique<LeRobotReader>(path, LeRobotReaderOptions{.filter = arguments.filter});
     set.binding = bind(*set.reader, embodiment);
     for (const auto& note : set.reader->meta().notes) {
       log.info(fmt::format("data: {}: {}", set.reader->meta().name(), note));

@@ -1,8 +1,8 @@
 #include "apps/wamtrain/training_parts.h"
 
-#include <chrono>
 #include <string>
 
+#include "apps/wamtrain/read_limit.h"
 #include "apps/wamtrain/run_device.h"
 #include "core/base/names.h"
 #include "parallel/strategies/sharded_units.h"
@@ -94,10 +94,8 @@ LoaderOptions loader_options(const ResolvedRecipe& recipe,
   options.plan.start = first_sample;
   options.plan.repeat_batch = recipe.options.data.repeat_batch;
   options.workers = recipe.data.workers;
-  options.prefetch = recipe.options.data.prefetch;
-  // Before the other ranks lose patience, so that it is this error that they hear of.
-  options.stall_limit =
-      std::chrono::milliseconds(static_cast<std::int64_t>(750 * recipe.options.run.timeout_s));
+  options.prefetch_samples = recipe.data.prefetch_samples;
+  options.stall_limit = read_limit(recipe.options.run);
   options.memory = device.is_cuda() ? HostMemory::kPinned : HostMemory::kPageable;
   options.pictures = recipe.options.data.transform_on == TransformOn::kGpu
                          ? BatchPictures::kRaw

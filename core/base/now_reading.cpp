@@ -11,6 +11,18 @@ ReadingNote*& note_of_thread() {
   return note;
 }
 
+struct AllReads {
+  std::mutex mutex;
+  std::list<ReadInHand> in_hand;  // in the order in which they began
+  std::uint64_t count = 0;
+};
+
+// Never destroyed: a thread may be held back in a read when the process ends.
+AllReads& all_reads() {
+  static auto* all = new AllReads();
+  return *all;
+}
+
 }  // namespace
 
 void ReadingNote::set(std::string file) {
@@ -31,8 +43,28 @@ NotedReads::~NotedReads() {
   note_of_thread() = nullptr;
 }
 
-void now_reading(const std::filesystem::path& file) {
-  if (ReadingNote* note = note_of_thread()) note->set(file.string());
+Reading::Reading(const std::filesystem::path& file) {
+  if (ReadingNote* note = note_of_thread()) {
+    note->set(file.string());
+    return;
+  }
+  AllReads& all = all_reads();
+  const std::lock_guard lock(all.mutex);
+  place_ = all.in_hand.insert(all.in_hand.end(), {all.count++, file.string()});
+}
+
+Reading::~Reading() {
+  if (!place_) return;
+  AllReads& all = all_reads();
+  const std::lock_guard lock(all.mutex);
+  all.in_hand.erase(*place_);
+}
+
+std::optional<ReadInHand> longest_read() {
+  AllReads& all = all_reads();
+  const std::lock_guard lock(all.mutex);
+  if (all.in_hand.empty()) return std::nullopt;
+  return all.in_hand.front();
 }
 
 }  // namespace wam

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace wam {
@@ -19,7 +22,8 @@ class ReadingNote {
   std::string file_;
 };
 
-// While it lives, now_reading on this thread writes into the note. One at a time on a thread.
+// While it lives, readings of this thread write into the note, where the last one stays. One at a
+// time on a thread.
 class NotedReads {
  public:
   explicit NotedReads(ReadingNote& note) noexcept;
@@ -30,7 +34,27 @@ class NotedReads {
   NotedReads& operator=(NotedReads&&) = delete;
 };
 
-// Readers say so before they open a file or go on in it. Does nothing where nobody watches.
-void now_reading(const std::filesystem::path& file);
+// A reading in hand, of a thread without a note.
+struct ReadInHand {
+  std::uint64_t number = 0;  // counts all of the process
+  std::string file;
+};
+
+// Readers hold one while they open a file or go on in it.
+class Reading {
+ public:
+  explicit Reading(const std::filesystem::path& file);
+  ~Reading();
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  Reading(Reading&&) = delete;
+  Reading& operator=(Reading&&) = delete;
+
+ private:
+  std::optional<std::list<ReadInHand>::iterator> place_;  // among those of the process
+};
+
+// The one that began first, of those that threads without a note have in hand.
+std::optional<ReadInHand> longest_read();
 
 }  // namespace wam

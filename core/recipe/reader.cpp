@@ -43,7 +43,13 @@ std::optional<std::string> nearest_key(const std::string& key,
                                        const std::string& path,
                                        const std::vector<std::string>& known,
                                        const std::vector<std::string>& all_keys) {
-  if (const auto near = nearest_name(key, known)) return path.empty() ? *near : path + "." + *near;
+  const auto here = [&](const std::string& near) {
+    return path.empty() ? near : path + "." + near;
+  };
+  if (const auto near = nearest_name(key, known)) return here(*near);
+  for (const auto& longer : known) {
+    if (longer.starts_with(key + "_")) return here(longer);
+  }
   for (const auto& full : all_keys) {
     if (leaf_of(full) == key) return full;
   }

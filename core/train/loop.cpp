@@ -138,27 +138,34 @@ class Loop {
     guard(metrics, step);
   }
 
-  // Every rank counts the same.
+  // Every rank counts the same. A window is drawn again in every epoch; it counts once.
   void count_bad_samples(const StepMetrics& metrics, const PendingStep& step) {
     if (metrics.num_bad_samples == 0) return;
-    invariant(parts_.bad_samples != nullptr, "samples were replaced, and nobody counts them");
+    invariant(parts_.bad_windows != nullptr, "samples were replaced, and nobody counts them");
+    std::set<std::string>& all = *parts_.bad_windows;
+    const std::set<std::string> known = all;
     for (const BadSample& bad : step.own_replaced()) {
+      if (known.contains(window_name(bad.id))) continue;
       parts_.log.warn(
           fmt::format("step {}: sample {} is replaced: {}", metrics.step, bad.ordinal, bad.why));
     }
-    BadSamples& all = *parts_.bad_samples;
-    all.add(metrics.bad_samples);
+    std::string last;
+    for (const std::string& window : metrics.bad_samples) {
+      if (all.insert(window).second) last = window;
+    }
+    if (last.empty()) return;
+    const auto count = static_cast<std::int64_t>(all.size());
     parts_.log.warn(fmt::format(
-        "step {}: {} samples with bad content were replaced ({}); {} in the run so far, of {} that "
-        "data.max_bad_samples allows",
-        metrics.step, metrics.num_bad_samples, join(metrics.bad_samples), all.count,
+        "step {}: {} samples with bad content were replaced ({}); {} such windows in the run so "
+        "far, of {} that data.max_bad_samples allows",
+        metrics.step, metrics.num_bad_samples, join(metrics.bad_samples), count,
         options_.max_bad_samples));
     require<DataError>(
-        all.count <= options_.max_bad_samples,
-        "training: {} samples had bad content up to step {}, the last of it in {} "
+        count <= options_.max_bad_samples,
+        "training: {} windows have bad content, found up to step {}, the last of them {} "
         "(dataset/episode/frame); data.max_bad_samples is {}. Fix: mend or remove the episodes "
         "that log.txt and metrics.jsonl name, or raise data.max_bad_samples.",
-        all.count, metrics.step, metrics.bad_samples.back(), options_.max_bad_samples);
+        count, metrics.step, last, options_.max_bad_samples);
   }
 
   void guard(const StepMetrics& metrics, const PendingStep& step) {

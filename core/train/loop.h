@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "core/base/log.h"
-#include "core/train/bad_samples.h"
 #include "core/train/dataset.h"
 #include "core/train/metrics.h"
 #include "core/train/model.h"
@@ -32,7 +32,7 @@ struct LoopOptions {
   bool resumed = false;              // first_step has a checkpoint already
   std::int64_t validate_every = 0;   // 0: never
   std::int64_t max_nonfinite = 5;    // skipped updates in a row before the run stops
-  std::int64_t max_bad_samples = 0;  // replaced ones of the whole run; one more stops it
+  std::int64_t max_bad_samples = 0;  // windows of the whole run; one more stops it
   // Read a step's numbers while the device works on the next one, so that it never waits for the
   // host. What is written is the same, a step later.
   bool reads_late = false;
@@ -51,10 +51,12 @@ struct LoopParts {
   MetricsFile* metrics;  // null: another rank writes them
   Log& log;
   StopAgreement& stop;
-  StepClock& clock;                             // of the sharding's device
-  PhaseObserver* observer;                      // may be null
-  const Validator* validator;                   // may be null
-  BadSamples* bad_samples;                      // of the run so far; null: the source replaces none
+  StepClock& clock;            // of the sharding's device
+  PhaseObserver* observer;     // may be null
+  const Validator* validator;  // may be null
+  // Windows of the run that were replaced so far, the same on every rank; null: the source replaces
+  // none.
+  std::set<std::string>* bad_windows;
   std::function<void(std::int64_t step)> save;  // starts a checkpoint after `step` steps
   // This rank still writes the last checkpoint.
   std::function<bool()> saving = [] { return false; };
@@ -69,9 +71,8 @@ enum class LoopEnd { kFinished, kStopped };
 //
 // The host reads the device once a step, and is never more than one step ahead of what it has read.
 // Before a validation, a checkpoint and the end it reads what is left.
-// Errors: DataError from the source, or when more samples than max_bad_samples were replaced; Error
-// after max_nonfinite skipped updates in a row, when one
-// more step may have been submitted.
+// Errors: DataError from the source, or when more windows than max_bad_samples were replaced; Error
+// after max_nonfinite skipped updates in a row, when one more step may have been submitted.
 LoopEnd run_loop(const LoopParts& parts, const LoopOptions& options, std::int64_t first_step);
 
 }  // namespace wam

@@ -32,8 +32,8 @@ Json to_json(const RunState& run) {
            {{"samples_seen", run.data.samples_seen},
             {"epoch", run.data.epoch},
             {"fingerprint", run.data.fingerprint},
-            {"bad_samples", run.data.bad.count},
-            {"bad_windows", run.data.bad.windows}}},
+            {"order", run.data.order},
+            {"bad_windows", run.data.bad_windows}}},
           {"seed", run.seed},
           {"generator", run.generator},
           {"global_batch", run.global_batch},
@@ -73,10 +73,9 @@ RunState run_of(const Json& json) {
   data.at("samples_seen").get_to(run.data.samples_seen);
   data.at("epoch").get_to(run.data.epoch);
   data.at("fingerprint").get_to(run.data.fingerprint);
-  if (data.contains("bad_samples")) {  // checkpoints written before they were counted lack it
-    data.at("bad_samples").get_to(run.data.bad.count);
-    data.at("bad_windows").get_to(run.data.bad.windows);
-  }
+  if (data.contains("order")) data.at("order").get_to(run.data.order);
+  // Checkpoints written before there were any lack it.
+  if (data.contains("bad_windows")) data.at("bad_windows").get_to(run.data.bad_windows);
   json.at("seed").get_to(run.seed);
   json.at("generator").get_to(run.generator);
   json.at("global_batch").get_to(run.global_batch);

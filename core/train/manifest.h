@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
-#include "core/train/bad_samples.h"
 #include "core/train/reshard.h"
 #include "core/train/unit.h"
 
@@ -47,7 +47,12 @@ struct DataPosition {
   std::uint64_t samples_seen = 0;  // by the whole run, in complete steps
   double epoch = 0;
   std::string fingerprint;  // Dataset::fingerprint(): JSON of what decides, or any text
-  BadSamples bad = {};      // so far
+  // The rule by which samples are drawn from the data; empty in checkpoints of before it had a
+  // name.
+  std::string order;
+  // Windows (dataset/episode/frame) of the whole run that were replaced, since their content is
+  // bad: each once, however often it was drawn.
+  std::set<std::string> bad_windows = {};
 
   bool operator==(const DataPosition&) const = default;
 };
@@ -101,6 +106,7 @@ std::vector<std::string> unit_differences(const ManifestUnit& saved, const UnitS
 struct ExpectedRun {
   std::string model;  // JSON object
   std::string data_fingerprint;
+  std::string data_order;
   std::uint64_t seed = 0;
   std::string generator;
   std::int64_t global_batch = 0;

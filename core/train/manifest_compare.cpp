@@ -102,6 +102,17 @@ void compare_data(const std::string& saved_text,
   }
 }
 
+// A run that went on by another rule would train some samples twice and never see others.
+void compare_order(const std::string& saved,
+                   const std::string& wanted,
+                   std::vector<std::string>& out) {
+  if (saved == wanted) return;
+  out.push_back(fmt::format(
+      "order of the samples: checkpoint {}, run {}; the version of wamtrain that wrote the "
+      "checkpoint can go on from it",
+      saved.empty() ? "of a version that named none" : saved, wanted));
+}
+
 // Empty when the recipes are the same.
 std::string recipe_note(const RunState& saved, const ExpectedRun& expected) {
   if (saved.recipe_hash == expected.recipe_hash) return {};
@@ -145,6 +156,7 @@ RunComparison compare_run(const RunState& saved, const ExpectedRun& expected) {
   RunComparison out;
   compare_model(saved.model, expected.model, out.refused);
   compare_data(saved.data.fingerprint, expected.data_fingerprint, out.refused);
+  compare_order(saved.data.order, expected.data_order, out.refused);
   compare_value("run.seed", saved.seed, expected.seed, out.refused);
   compare_value("random generator", saved.generator, expected.generator, out.refused);
   compare_value("train.global_batch", saved.global_batch, expected.global_batch, out.refused);

@@ -39,8 +39,8 @@ IdRow row_of(const SampleId& id) {
 }
 
 std::string id_text(const double* row) {
-  return fmt::format("{}/{}/{}", static_cast<std::int64_t>(row[0]),
-                     static_cast<std::int64_t>(row[1]), static_cast<std::int64_t>(row[2]));
+  return window_name({static_cast<std::int32_t>(row[0]), static_cast<std::int64_t>(row[1]),
+                      static_cast<std::int64_t>(row[2])});
 }
 
 // Sums over the ranks, for ids: each row is filled by one of them.
@@ -59,6 +59,10 @@ std::vector<std::string> id_texts(const at::Tensor& row_N3) {
 }
 
 }  // namespace
+
+std::string window_name(const SampleId& id) {
+  return fmt::format("{}/{}/{}", id.dataset, id.episode, id.frame);
+}
 
 PendingStep::PendingStep(StepMetrics known,
                          StepSamples samples,
@@ -91,11 +95,11 @@ StepMetrics PendingStep::metrics(const std::vector<Unit>& units) const {
   metrics.largest_unit_norm = std::sqrt(*largest);
   metrics.num_bad_samples = static_cast<std::int64_t>(values[kBadSamples]);
   for (const auto& bad : samples_.replaced) {
-    metrics.bad_samples.push_back(id_text(row_of(bad.id).data()));
+    metrics.bad_samples.push_back(window_name(bad.id));
   }
   if (!metrics.skipped) return metrics;
   for (const auto& sample : samples_.used) {
-    metrics.samples.push_back(id_text(row_of(sample.id).data()));
+    metrics.samples.push_back(window_name(sample.id));
   }
   return metrics;
 }

@@ -16,6 +16,9 @@
 
 namespace wam {
 
+// dataset/episode/frame
+std::string window_name(const SampleId& id);
+
 struct StepSample {
   std::uint64_t ordinal = 0;
   SampleId id;

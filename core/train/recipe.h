@@ -106,7 +106,8 @@ struct RunSection {
       "them.");
     v("timeout_s", timeout_s,
       "With several ranks: how long one may stand still, in a collective or anywhere else, before "
-      "the run ends with a message that names it (seconds). A rank that dies is noticed within 15.",
+      "the run ends with a message that names it (seconds). A rank that dies is noticed within 15. "
+      "Always: a file of a dataset that is being read for three quarters of it ends the run.",
       above(0));
     v("max_crashes", max_crashes,
       "For runs that a script restarts: after so many starts in a row from the same step that "

@@ -8,6 +8,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/host_name.h"
+#include "core/base/now_reading.h"
 #include "core/io/atomic_file.h"
 #include "core/io/hash.h"
 
@@ -131,6 +132,7 @@ using Paths = std::vector<std::filesystem::path>;
 
 void add_contents(StreamHash& hash, const Paths& files, const std::filesystem::path& root) {
   for (const auto& file : files) {
+    const Reading reading(file);
     add_text(hash, file.lexically_relative(root).string());
     add_text(hash, hash_hex(file_hash(file.string())));
   }
@@ -138,6 +140,7 @@ void add_contents(StreamHash& hash, const Paths& files, const std::filesystem::p
 
 void add_sizes(StreamHash& hash, const Paths& files, const std::filesystem::path& root) {
   for (const auto& file : files) {
+    const Reading reading(file);
     std::error_code missing;
     add_text(hash, file.lexically_relative(root).string());
     add_text(hash, std::to_string(std::filesystem::file_size(file, missing)));
@@ -160,6 +163,7 @@ std::optional<SetFacts> read_index(const std::filesystem::path& file,
                                    const std::string& fingerprint,
                                    const std::function<void(const std::string&)>& note) {
   if (!std::filesystem::exists(file)) return std::nullopt;
+  const Reading reading(file);
   const std::string whole = read_file(file);
   const std::string_view bytes = whole;
   std::uint64_t digest = 0;

@@ -157,6 +157,24 @@ void append_pictures(const arrow::Array& array,
   append_text(*bytes, out, where);
 }
 
+// Cells that are true or false, or 0 or 1.
+void append_flags(const arrow::Array& array,
+                  std::vector<std::optional<bool>>& out,
+                  const std::string& where) {
+  for (std::int64_t i = 0; i < array.length(); ++i) {
+    if (array.IsNull(i)) {
+      out.emplace_back();
+    } else if (array.type_id() == Type::BOOL) {
+      out.emplace_back(static_cast<const arrow::BooleanArray&>(array).Value(i));
+    } else {
+      require<DataError>(array.type_id() == Type::INT64,
+                         "{}: holds {}, expected true or false. Fix: store the column as bool.",
+                         where, array.type()->ToString());
+      out.emplace_back(static_cast<const arrow::Int64Array&>(array).Value(i) != 0);
+    }
+  }
+}
+
 }  // namespace
 
 ColumnKind kind_of(const arrow::DataType& type) {
@@ -198,6 +216,13 @@ TableChunk decode_column(const arrow::ChunkedArray& column, const std::string& w
     }
     out.value_LD = parts.size() == 1 ? parts[0] : at::cat(parts);
   }
+  return out;
+}
+
+std::vector<std::optional<bool>> decode_flags(const arrow::ChunkedArray& column,
+                                              const std::string& where) {
+  std::vector<std::optional<bool>> out;
+  for (const ArrayPtr& array : column.chunks()) append_flags(*array, out, where);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
@@ -16,5 +18,9 @@ ColumnKind kind_of(const arrow::DataType& type);
 
 // Errors: DataError starting with `where` (null cells, lists of unequal length, unsupported type).
 TableChunk decode_column(const arrow::ChunkedArray& column, const std::string& where);
+
+// Cells that are true or false, or 0 or 1; empty for null. Errors: DataError starting with `where`.
+std::vector<std::optional<bool>> decode_flags(const arrow::ChunkedArray& column,
+                                              const std::string& where);
 
 }  // namespace wam

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "data/lerobot/meta_parts.h"
 #include "data/lerobot/parquet_table.h"
 
@@ -93,15 +94,14 @@ std::vector<LeRobotEpisode> read_list(const Path& path, const std::vector<std::s
       names.push_back(video_column(video, field));
     }
   }
-  const bool has_success = has(table, "success");
-  if (has_success) names.emplace_back("success");
   const NumberColumns columns(table, path, std::move(names));
   const auto number = columns.integers("episode_index");
   const auto from = columns.integers("dataset_from_index");
   const auto to = columns.integers("dataset_to_index");
   const auto chunk = columns.integers("data/chunk_index");
   const auto file = columns.integers("data/file_index");
-  const auto success = has_success ? columns.integers("success") : std::vector<std::int64_t>();
+  std::vector<std::optional<bool>> success(number.size());
+  if (has(table, "success")) success = table.read_flags("success");
   std::vector<LeRobotEpisode> out;
   for (std::size_t e = 0; e < number.size(); ++e) {
     require<DataError>(from[e] >= 0 && to[e] > from[e],
@@ -109,7 +109,7 @@ std::vector<LeRobotEpisode> read_list(const Path& path, const std::vector<std::s
                        "episode, or restore the file from the dataset's source.",
                        path.string(), number[e], from[e], to[e]);
     out.push_back({number[e], to[e] - from[e], {}, from[e], {chunk[e], file[e]}, {}});
-    if (has_success) out.back().success = success[e] != 0;
+    out.back().success = success[e];
     out.back().videos.assign(videos.size(), {.file = {.chunk = -1}});  // until its columns are read
   }
   read_video_places(columns, videos, with_place, out);
@@ -140,6 +140,7 @@ void count_frames(std::vector<LeRobotEpisode>& episodes, std::size_t video) {
 }  // namespace
 
 std::vector<Path> parquet_files_below(const Path& folder) {
+  const Reading reading(folder);
   require<DataError>(std::filesystem::is_directory(folder),
                      "opening the LeRobot dataset: no folder {}. Fix: restore it from the "
                      "dataset's source.",

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "core/base/now_reading.h"
 #include "core/io/atomic_file.h"
 
 namespace wam {
@@ -19,11 +20,13 @@ Json parse(const std::string& text, const std::string& where) {
 }  // namespace
 
 Json read_json_object(const std::filesystem::path& path) {
+  const Reading reading(path);
   return parse(read_file(path), path.string());
 }
 
 void for_each_json_line(const std::filesystem::path& path,
                         const std::function<void(const Json&, const std::string&)>& visit) {
+  const Reading reading(path);
   std::ifstream file(path);
   require<DataError>(file.is_open(),
                      "{}: cannot be opened. Fix: restore the file from the dataset's "

@@ -9,6 +9,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "data/lerobot/json_file.h"
 #include "data/lerobot/meta_parts.h"
 
@@ -149,6 +150,19 @@ std::string read_embodiment_tag(const std::filesystem::path& root) {
   return read_json_object(path).value("embodiment_tag", std::string());
 }
 
+void check_folder(const std::filesystem::path& root) {
+  const Reading reading(root);
+  require<DataError>(std::filesystem::is_directory(root),
+                     "opening the LeRobot dataset {}: no such folder. Fix: give the folder that "
+                     "holds meta/, data/ and videos/.",
+                     root.string());
+  require<DataError>(
+      std::filesystem::exists(root / "meta" / "info.json"),
+      "opening the LeRobot dataset {}: it has no meta/info.json. Fix: give the folder "
+      "that holds meta/, data/ and videos/.",
+      root.string());
+}
+
 }  // namespace
 
 std::int64_t LeRobotFeature::num_values() const {
@@ -167,15 +181,7 @@ std::string LeRobotMeta::name() const {
 }
 
 LeRobotMeta read_lerobot_meta(const std::filesystem::path& root) {
-  require<DataError>(std::filesystem::is_directory(root),
-                     "opening the LeRobot dataset {}: no such folder. Fix: give the folder that "
-                     "holds meta/, data/ and videos/.",
-                     root.string());
-  require<DataError>(
-      std::filesystem::exists(root / "meta" / "info.json"),
-      "opening the LeRobot dataset {}: it has no meta/info.json. Fix: give the folder "
-      "that holds meta/, data/ and videos/.",
-      root.string());
+  check_folder(root);
   LeRobotMeta meta;
   meta.root = root;
   meta.info = read_info(root);

@@ -42,7 +42,7 @@ T value_of(arrow::Result<T> result, const std::string& doing) {
 // Runs `read`, turning parquet's own exceptions into errors of ours.
 template <class F>
 auto told(const std::filesystem::path& path, const std::string& doing, F&& read) {
-  now_reading(path);
+  const Reading reading(path);
   try {
     return read();
   } catch (const Error&) {
@@ -199,6 +199,16 @@ std::vector<TableChunk> ParquetTable::read_whole(const std::vector<std::string>&
         decode_column(*cells, fmt::format("column '{}' of {}", name, impl_->path.string())));
   }
   return out;
+}
+
+std::vector<std::optional<bool>> ParquetTable::read_flags(const std::string& name) const {
+  static_cast<void>(column(name));
+  const std::string where = fmt::format("column '{}' of {}", name, impl_->path.string());
+  const auto table = told(impl_->path, "reading " + where, [&] {
+    const std::lock_guard lock(impl_->mutex);
+    return value_of(impl_->reader->ReadTable(impl_->leaves_of(name)), "reading " + where);
+  });
+  return decode_flags(*table->column(0), where);
 }
 
 }  // namespace wam

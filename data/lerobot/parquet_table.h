@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class ParquetTable {
                                                       std::int64_t end) const;
   // Whole columns of a small table, read together.
   [[nodiscard]] std::vector<TableChunk> read_whole(const std::vector<std::string>& columns) const;
+  // A column of true or false; null cells are empty.
+  [[nodiscard]] std::vector<std::optional<bool>> read_flags(const std::string& column) const;
 
  private:
   struct Impl;

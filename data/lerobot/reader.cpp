@@ -1,7 +1,6 @@
 #include "data/lerobot/reader.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ATen/ops/empty.h>
 
@@ -9,6 +8,7 @@
 #include "core/base/names.h"
 #include "data/lerobot/episode_rows.h"
 #include "data/lerobot/layout.h"
+#include "data/lerobot/shown_frame.h"
 #include "data/lerobot/table_store.h"
 #include "data/video/picture.h"
 #include "data/video/video_store.h"
@@ -21,10 +21,6 @@ LeRobotMeta filtered_meta(const std::filesystem::path& root, const EpisodeFilter
   apply(filter, meta);
   return meta;
 }
-
-// How far from a row's time its frame may be shown, in frames. A little above the half, for times
-// that are stored in single precision.
-constexpr double kMaxFrameError = 0.501;
 
 std::string trimmed(const std::string& text) {
   constexpr const char* kSpace = " \t\r\n\f\v";
@@ -46,23 +42,6 @@ at::Tensor stack_pictures(const std::vector<at::Tensor>& picture_HWC, const std:
     out_THWC.select(0, static_cast<std::int64_t>(t)).copy_(picture_HWC[t]);
   }
   return out_THWC;
-}
-
-// The frame nearest to a row's time, for streams that do not have a frame a row.
-// Errors: DataError when it is more than half a frame away.
-std::int64_t frame_shown_at(
-    const VideoIndex& video, const VideoSpan& span, std::int64_t row, double time_s, double fps) {
-  const double wanted_s = span.from_s + time_s;
-  const std::int64_t ordinal = video.ordinal_at(wanted_s);
-  const double rate = video.average_rate() > 0 ? video.average_rate() : fps;
-  require<DataError>(
-      std::abs(video.seconds(ordinal) - wanted_s) <= kMaxFrameError / rate,
-      "frame {} should be shown at {:.3f} s of the video {}, whose nearest frame is shown at "
-      "{:.3f} s (it has {} frames, {:.3f} to {:.3f} s at {:.3f} frames/s; the episodes in it have "
-      "{} rows). Fix: restore the file from the dataset's source, or encode it with a frame a row.",
-      row, wanted_s, video.path.string(), video.seconds(ordinal), video.num_frames(),
-      video.seconds(0), video.seconds(video.num_frames() - 1), rate, span.file_frames);
-  return ordinal;
 }
 
 }  // namespace
@@ -275,6 +254,10 @@ void LeRobotReader::require_column(std::int64_t episode_idx, const ColumnSlice& 
       "{}. Fix: correct meta/modality.json or meta/info.json.",
       impl_->meta.root.string(), episode_number(episode_idx), slice.start, slice.end, slice.column,
       width);
+}
+
+std::filesystem::path LeRobotReader::rows_file(std::int64_t episode_idx) const {
+  return impl_->in_episode(episode_idx, "", [&] { return impl_->rows_of(episode_idx).path; });
 }
 
 at::Tensor LeRobotReader::read_column(std::int64_t episode_idx, const std::string& column) const {

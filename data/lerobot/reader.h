@@ -97,6 +97,8 @@ class LeRobotReader {
   // enough. Reads one row group at most.
   void require_column(std::int64_t episode_idx, const ColumnSlice& slice) const;
 
+  // The table that holds an episode's rows, for messages.
+  [[nodiscard]] std::filesystem::path rows_file(std::int64_t episode_idx) const;
   // (L, D) in the stored type (kFloat, kDouble, kLong, kInt, kBool ...), bit for bit; scalars have
   // D = 1. May alias the cache: do not write to it.
   [[nodiscard]] at::Tensor read_column(std::int64_t episode_idx, const std::string& column) const;

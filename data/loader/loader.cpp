@@ -50,7 +50,7 @@ Loader::~Loader() {
 // The next slot, complete and out of the queue.
 std::unique_ptr<Loader::Slot> Loader::front() {
   std::unique_lock lock(state_->mutex);
-  state_->refill();
+  if (state_->slots.empty()) state_->add_slot();
   state_->asked = true;
   state_->work_to_do.notify_all();
   state_->wait_for(lock, *state_->slots.front());

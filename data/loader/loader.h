@@ -18,9 +18,9 @@ namespace wam {
 struct LoaderOptions {
   BatchPlan plan;
   std::int64_t workers = 0;  // threads that decode ahead; 0: one that decodes what next() asks for
-  // Micro-batches decoded ahead, at least; more where they hold fewer samples than there are
-  // workers, so that every worker has one to decode.
-  std::int64_t prefetch = 4;
+  // Samples that are begun ahead, at most: beside those handed out and those of the batch that
+  // next() waits for.
+  std::int64_t prefetch_samples = 1;
   Transforms transforms = Transforms::kTraining;
   HostMemory memory = HostMemory::kPageable;
   BatchPictures pictures = BatchPictures::kTransformed;  // by the workers
@@ -35,7 +35,7 @@ struct LoaderOptions {
 // Micro-batches of the run's stream of samples (order.h), decoded ahead.
 //
 // What comes out, to the byte, depends on the dataset, the order and the plan alone: not on the
-// number of workers, on prefetch, or on where a run was resumed.
+// number of workers, on how far is read ahead, or on where a run was resumed.
 // Errors: what loading a sample throws comes out of the next() whose batch needs it (the first of
 // that batch), and of every later next().
 // DeviceError when reading stalls: it names the sample, the file and for how long.

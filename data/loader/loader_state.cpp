@@ -18,22 +18,10 @@ double seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-std::size_t slots_for(const LoaderOptions& options) {
-  const BatchPlan& plan = options.plan;
-  // The rank's samples of a step may be fewer than the micro-batches could take.
-  const std::int64_t of_step = static_cast<std::int64_t>(plan.global_batch) / plan.world;
-  const std::int64_t samples = std::max<std::int64_t>(1, of_step / plan.micro_steps());
-  return static_cast<std::size_t>(std::max(options.prefetch, ceil_div(options.workers, samples)));
-}
-
 LoaderOptions checked(LoaderOptions options) {
   const BatchPlan& plan = options.plan;
   invariant(plan.global_batch > 0 && plan.micro_batch > 0 && plan.world > 0 && plan.rank >= 0 &&
-                plan.rank < plan.world && options.prefetch > 0 && options.workers >= 0 &&
+                plan.rank < plan.world && options.prefetch_samples > 0 && options.workers >= 0 &&
                 options.stall_limit.count() > 0,
             "a loader's options in range");
   return options;
@@ -46,8 +34,7 @@ Loader::State::State(std::shared_ptr<const Dataset> data,
                      LoaderOptions loader_options)
     : dataset(std::move(data)),
       order(std::move(sample_order)),
-      options(checked(std::move(loader_options))),
-      num_slots(slots_for(options)) {
+      options(checked(std::move(loader_options))) {
   invariant(order.num_windows() == dataset->size(), "an order of this dataset");
   const std::int64_t count = std::max<std::int64_t>(1, options.workers);
   for (std::int64_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>());
@@ -62,24 +49,27 @@ void Loader::State::load(Slot& slot, std::size_t position) const {
   }
 }
 
-void Loader::State::refill() {
-  while (slots.size() < num_slots) {
-    slots.push_back(std::make_unique<Slot>(options.plan.ordinals(next_step, next_micro_step),
-                                           options.memory, options.pictures));
-    if (++next_micro_step == options.plan.micro_steps()) {
-      next_micro_step = 0;
-      ++next_step;
-    }
+void Loader::State::add_slot() {
+  slots.push_back(std::make_unique<Slot>(options.plan.ordinals(next_step, next_micro_step),
+                                         options.memory, options.pictures));
+  if (++next_micro_step == options.plan.micro_steps()) {
+    next_micro_step = 0;
+    ++next_step;
   }
 }
 
 Loader::Slot* Loader::State::slot_to_do() {
-  refill();
-  const bool ahead = options.workers > 0;
-  if (!ahead && !asked) return nullptr;
-  for (auto& slot : slots) {
-    if (slot->taken < slot->ordinals.size()) return slot.get();
-    if (!ahead) break;
+  // A rank that is beyond the global batch never has a sample.
+  const bool has_samples =
+      static_cast<std::uint64_t>(options.plan.rank) < options.plan.global_batch;
+  std::int64_t ahead = options.workers > 0 && has_samples ? options.prefetch_samples : 0;
+  for (std::size_t i = 0; i < slots.size() || ahead > 0; ++i) {
+    if (i == slots.size()) add_slot();
+    Slot& slot = *slots[i];
+    const bool waited_for = asked && i == 0;
+    if (!waited_for) ahead -= static_cast<std::int64_t>(slot.taken);
+    if (!waited_for && ahead <= 0) return nullptr;
+    if (slot.taken < slot.ordinals.size()) return &slot;
   }
   return nullptr;
 }

@@ -50,8 +50,8 @@ struct Loader::State {
 
   void work(Worker& worker);
   // All below with the lock held.
-  void refill();
-  Slot* slot_to_do();  // the first one with a position to take
+  void add_slot();
+  Slot* slot_to_do();  // the first one with a position that may be taken now
   void wait_for(std::unique_lock<std::mutex>& lock, const Slot& slot);
   // Until every worker has ended; false when that takes longer.
   bool wait_for_ends(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds limit);
@@ -62,14 +62,13 @@ struct Loader::State {
   const std::shared_ptr<const Dataset> dataset;
   const SampleOrder order;
   const LoaderOptions options;
-  const std::size_t num_slots;
 
   std::mutex mutex;
   std::condition_variable work_to_do;
   std::condition_variable something_done;
   std::deque<std::unique_ptr<Worker>> workers;
   std::deque<std::unique_ptr<Slot>> slots;  // in order
-  std::uint64_t next_step = 0;              // of the slot that refill makes next
+  std::uint64_t next_step = 0;              // of the slot that add_slot makes next
   std::int64_t next_micro_step = 0;
   std::uint64_t finished = 0;  // samples
   bool asked = false;          // next() waits

@@ -43,6 +43,11 @@ std::vector<std::uint64_t> apportion(const std::vector<double>& shares, std::uin
 
 }  // namespace
 
+std::string order_name(std::size_t num_datasets, MixtureDraw draw) {
+  if (num_datasets == 1) return "one permutation an epoch";
+  return draw == MixtureDraw::kExact ? "exact shares of every 64" : "the reference's mixture";
+}
+
 SampleOrder::SampleOrder(std::vector<std::uint64_t> sizes,
                          const std::vector<double>& weights,
                          std::uint64_t seed,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace wam {
@@ -23,6 +25,10 @@ namespace wam {
 // position alone (kMixture), so that every epoch has the same samples, in another order: most
 // windows are never seen. For comparisons.
 enum class MixtureDraw { kExact, kReference };
+
+// The rule that a run of so many datasets follows, for its checkpoints. Whoever changes what a rule
+// draws gives it another name: a checkpoint of the old one must not go on with it.
+std::string order_name(std::size_t num_datasets, MixtureDraw draw);
 
 class SampleOrder {
  public:

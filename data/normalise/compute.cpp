@@ -48,12 +48,12 @@ void check_finite(const at::Tensor& block,
                   const ColumnSlice& slice) {
   const float* data = block.const_data_ptr<float>();
   for (std::int64_t i = 0; i < block.numel(); ++i) {
-    require<DataError>(
-        std::isfinite(data[i]),
-        "statistics of LeRobot dataset {}: episode {}, frame {}, column '{}' holds a "
-        "value that is not finite. Fix: mend or discard the episode",
+    if (std::isfinite(data[i])) continue;
+    throw DataError(fmt::format(
+        "statistics of LeRobot dataset {}: episode {}, frame {}, column '{}' of {} holds a value "
+        "that is not finite. Fix: mend or discard the episode.",
         reader.meta().root.string(), reader.episode_number(episode_idx), i / slice.width(),
-        slice.column);
+        slice.column, reader.rows_file(episode_idx).string()));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "core/io/atomic_file.h"
 #include "data/normalise/statistics.h"
 
@@ -127,6 +128,7 @@ json entry_of(const Statistics& statistics) {
 }  // namespace
 
 std::map<std::string, Statistics> read_metadata(const std::filesystem::path& file) {
+  const Reading reading(file);
   return parse_metadata(read_file(file), file);
 }
 

@@ -27,7 +27,10 @@ void check_dataset(const DatasetSection& dataset, const std::string& key, Proble
 
 }  // namespace
 
-ResolvedData resolve(const DataSection& section, std::int64_t cores, Problems& problems) {
+ResolvedData resolve(const DataSection& section,
+                     std::int64_t cores,
+                     std::int64_t micro_batch,
+                     Problems& problems) {
   ResolvedData out{.options = section};
   if (section.datasets.empty()) {
     problems.add("data.datasets",
@@ -46,7 +49,10 @@ ResolvedData resolve(const DataSection& section, std::int64_t cores, Problems& p
                  "empty. Fix: write auto, compute or the path of a metadata.json.");
   }
   out.workers = section.workers.value_or(std::clamp<std::int64_t>(cores - 1, 1, kMaxAutoWorkers));
+  out.prefetch_samples =
+      section.prefetch_samples.value_or(std::max(2 * micro_batch, 2 * out.workers));
   out.options.workers = out.workers;
+  out.options.prefetch_samples = out.prefetch_samples;
   return out;
 }
 

@@ -67,7 +67,7 @@ struct DataSection {
   Sampling sampling = Sampling::kMultiAnchor;
   double validation = 0;
   std::optional<std::int64_t> workers;
-  std::int64_t prefetch = 4;
+  std::optional<std::int64_t> prefetch_samples;
   TransformOn transform_on = TransformOn::kCpu;
   std::filesystem::path text_cache;
   std::filesystem::path index_cache;
@@ -96,10 +96,11 @@ struct DataSection {
       "Threads that decode ahead. 0: nothing is decoded before a batch is asked for. auto: the "
       "cores of this process less one, at most 16.",
       between(0, 1024));
-    v("prefetch", prefetch,
-      "Micro-batches that are decoded ahead (number). More where these hold fewer samples than "
-      "there "
-      "are workers: each worker always has a sample to decode.",
+    v("prefetch_samples", prefetch_samples,
+      "Samples of this process that are decoded ahead of the batch in hand (number); with fewer "
+      "than "
+      "workers some of these have nothing to do. auto: two micro-batches, at least two samples a "
+      "worker.",
       at_least(1));
     v("transform_on", transform_on,
       "Who crops, resizes and jitters the pictures. cpu: the threads that decode them. gpu: "
@@ -114,7 +115,8 @@ struct DataSection {
       "once; may be shared by runs. Empty: in run.dir.");
     v("statistics", statistics,
       "What states and actions are normalised with. auto: the metadata.json of model.init where it "
-      "has the embodiment, else computed over all episodes and kept in run.dir. compute: always "
+      "has the embodiment, else computed over all episodes in use and kept in run.dir. compute: "
+      "always "
       "that. Or the path of a metadata.json.");
     v("range_floor", range_floor,
       "Least range of a dimension of states and actions, in its own unit: narrower bounds are "
@@ -129,10 +131,9 @@ struct DataSection {
       "window of the same dataset is drawn, the same one in every run; metrics.jsonl and the "
       "checkpoint name the one left out. A file that cannot be read is tried again, and fails.");
     v("max_bad_samples", max_bad_samples,
-      "With on_bad_sample: skip: how many samples of a run may be replaced (number, counted "
-      "through "
-      "restarts, each time that a bad window is drawn); one more ends the run.",
-      at_least(1));
+      "With on_bad_sample: skip: how many windows of a run may be bad (number; each counts once, "
+      "through epochs and restarts); one more ends the run.",
+      between(1, 1'000'000));
     v("bug_compatible", bug_compatible,
       "true: anchors, valid starts, last window, choice of instruction and draws of mixtures as "
       "the "
@@ -147,10 +148,14 @@ struct DataSection {
 struct ResolvedData {
   DataSection options;
   std::int64_t workers = 0;
+  std::int64_t prefetch_samples = 0;
 };
 // Problems: no dataset, an empty path or embodiment, a number of held-back episodes that is not
 // whole.
-ResolvedData resolve(const DataSection& section, std::int64_t cores, Problems& problems);
+ResolvedData resolve(const DataSection& section,
+                     std::int64_t cores,
+                     std::int64_t micro_batch,
+                     Problems& problems);
 
 // Episodes held back from `num_episodes`: a share rounded up, or the number itself. The rest, at
 // least one, is trained on: the caller refuses a number that leaves none.

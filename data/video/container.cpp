@@ -6,7 +6,7 @@
 namespace wam {
 
 VideoContainer open_video_container(const std::filesystem::path& path) {
-  now_reading(path);
+  const Reading reading(path);
   std::error_code why;
   const bool is_there = std::filesystem::exists(path, why);
   require<ReadError>(is_there,

@@ -234,7 +234,7 @@ const VideoIndex& VideoDecoder::index() const noexcept {
 
 at::Tensor VideoDecoder::read_rgb(std::span<const std::int64_t> ordinals) {
   const VideoIndex& video = *impl_->index;
-  now_reading(video.path);
+  const Reading reading(video.path);
   at::Tensor rgb_THWC = at::empty(
       {static_cast<std::int64_t>(ordinals.size()), video.height, video.width, 3}, at::kByte);
   impl_->decode_frames(ordinals, [&](std::size_t at) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/errors.h"
+#include "core/base/now_reading.h"
 #include "data/video/container.h"
 #include "data/video/sample_table.h"
 
@@ -94,6 +95,7 @@ std::int64_t VideoIndex::keyframe_before(std::int64_t ordinal) const {
 }
 
 VideoIndex read_video_index(const std::filesystem::path& path, IndexSource source) {
+  const Reading reading(path);
   const VideoContainer container = open_video_container(path);
   VideoIndex index;
   index.path = path;

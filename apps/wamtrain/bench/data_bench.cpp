@@ -203,7 +203,7 @@ BenchResult bench_data(const BenchContext& context) {
   out.title = on_gpu ? "loader: decoding, batches of recorded pictures, images on the GPU"
                      : "loader: decoding, transforms, batches in host memory";
   out.settings = {{"workers", std::to_string(context.recipe.data.workers)},
-                  {"prefetch", std::to_string(recipe.data.prefetch)},
+                  {"prefetch_samples", std::to_string(context.recipe.data.prefetch_samples)},
                   {"micro_batch", std::to_string(recipe.train.micro_batch)},
                   {"global_batch", std::to_string(recipe.train.global_batch)},
                   {"transform_on", std::string(name_of(recipe.data.transform_on))}};

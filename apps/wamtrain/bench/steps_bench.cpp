@@ -161,7 +161,7 @@ class StepsBench {
                           .clock = clock_,
                           .observer = nullptr,
                           .validator = nullptr,
-                          .bad_samples = nullptr,
+                          .bad_windows = nullptr,
                           .save = [&](std::int64_t step) { save(*writer, step); },
                           .before_update =
                               [&] {

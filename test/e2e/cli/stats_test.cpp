@@ -83,7 +83,7 @@ TEST_CASE("stats: writes what a run computes, which a recipe takes by its path")
 }
 
 TEST_CASE("stats: constant, near-constant and outlying dimensions are listed, a floor widens") {
-  const TempFolder folder;
+  const Workplace folder;
   write_odd_set(folder.path() / "odd", 1e6F);
   write_absolute_record(folder.path() / "arm.yaml");
   const std::vector<std::string> command = {"stats", "odd",    "--embodiment", "arm.yaml",
@@ -111,6 +111,55 @@ TEST_CASE("stats: constant, near-constant and outlying dimensions are listed, a 
                        .at("joint_position");
   CHECK(key.at("max")[1].get<double>() - key.at("min")[1].get<double>() == Approx(0.02));
   CHECK(key.at("max")[2].get<double>() == 1e6);
+
+  // Training does the same, and q99 keeps the outlier within bounds.
+  folder.write_recipe();
+  const auto trained = run_wamtrain(
+      {"train", "recipe.yaml", "--set", "data.datasets=[{path: odd, embodiment: arm.yaml}]",
+       "--set", "data.statistics=compute", "--set", "data.range_floor=0.02"},
+      folder.path());
+  INFO(trained.err << trained.out);
+  REQUIRE(trained.exit_code == 0);
+  CHECK(json::parse(wam::read_file(folder.path() / "run" / "metadata.json")) ==
+        json::parse(wam::read_file(folder.path() / "m.json")));
+  std::ifstream metrics(folder.path() / "run" / "metrics.jsonl");
+  for (std::string line; std::getline(metrics, line);) {
+    CHECK(json::parse(line).at("loss").get<double>() < 10);
+  }
+}
+
+TEST_CASE("stats: an episode filter gives what a run with that filter computes") {
+  const Workplace place;
+  const auto sample = run_wamtrain({"sample", "--out", "more", "--episodes", "4"}, place.path());
+  REQUIRE(sample.exit_code == 0);
+  const auto stats = [&](const std::string& out, const std::vector<std::string>& filter) {
+    std::vector<std::string> command = {"stats", "more", "--embodiment", "tiny", "--out", out};
+    command.insert(command.end(), filter.begin(), filter.end());
+    return run_wamtrain(command, place.path());
+  };
+  const auto done = stats("some.json", {"--episodes", "0", "2:", "--min-length", "10"});
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  CHECK_THAT(done.out, Contains("1 of 4 episodes are left out by episodes: [0, 2:]") &&
+                           Contains("statistics of tiny: 3 episodes"));
+  REQUIRE(stats("all.json", {}).exit_code == 0);
+  const auto text = wam::read_file(place.path() / "some.json");
+  CHECK(text != wam::read_file(place.path() / "all.json"));
+  place.write_recipe();
+
+  const auto trained =
+      run_wamtrain({"train", "recipe.yaml", "--set", "data.statistics=compute", "--set",
+                    "data.datasets=[{path: more, embodiment: tiny, episodes: [\"0\", \"2:\"]}]"},
+                   place.path());
+  INFO(trained.err << trained.out);
+  REQUIRE(trained.exit_code == 0);
+  CHECK_THAT(trained.out, Contains("computed over the 3 episodes in use"));
+  CHECK(wam::read_file(place.path() / "run" / "metadata.json") == text);
+
+  CHECK_THAT(stats("no.json", {"--only-successful"}).err, Contains("no `success` for episode 0"));
+  const auto crossed = stats("no.json", {"--min-length", "9", "--max-length", "5"});
+  CHECK(crossed.exit_code == 2);
+  CHECK_THAT(crossed.err, Contains("--min-length") && Contains("Fix: "));
 }
 
 TEST_CASE("stats: NaN is refused with its place, or left out and counted") {

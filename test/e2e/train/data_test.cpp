@@ -1,13 +1,10 @@
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include "test/e2e/support/tiny_run.h"
 #include "test/support/catch.h"
@@ -76,10 +73,17 @@ TEST_CASE("data: a truncated video is noticed when it is first touched") {
   CHECK(fs::exists(runs.checkpoint("run", static_cast<std::int64_t>(steps)) / "manifest.json"));
 }
 
-TEST_CASE("data: with data.on_bad_sample: skip a truncated video costs its windows, and no more") {
+TEST_CASE("data: with data.on_bad_sample: skip a bad video costs its windows, and no more") {
   const TinyRuns runs(wam::test::Size::kSmall, 5);
   const auto file = runs.path() / "data" / video(3);
-  fs::resize_file(file, fs::file_size(file) * 7 / 10);
+  const std::string fault = GENERATE("cut off", "empty", "no video", "too short");
+  INFO(fault);
+  if (fault == "cut off") fs::resize_file(file, fs::file_size(file) * 7 / 10);
+  if (fault == "empty") fs::resize_file(file, 0);
+  if (fault == "no video") std::ofstream(file) << "a note under a wrong extension";
+  if (fault == "too short") {  // 45 frames for 56 rows: the times of some lie beyond it
+    fs::copy_file(runs.path() / "data" / video(0), file, fs::copy_options::overwrite_existing);
+  }
   const auto options = [](int steps, const char* workers) {
     return TinyRuns::Overrides{fmt::format("train.steps={}", steps),
                                fmt::format("data.workers={}", workers), "data.on_bad_sample=skip",
@@ -93,35 +97,32 @@ TEST_CASE("data: with data.on_bad_sample: skip a truncated video costs its windo
 
   const auto expected = bad_samples(runs, "whole");
   REQUIRE(expected.size() == 8);
-  std::size_t count = 0;
   std::set<std::string> windows;
   for (const auto& line : expected) {
-    count += line.size();
     for (const std::string name : line) {
       CHECK(name.starts_with("0/3/"));
       windows.insert(name);
     }
   }
-  REQUIRE(count > 1);
+  REQUIRE(windows.size() > 1);
   CHECK(bad_samples(runs, "halves") == expected);
   CHECK(bad_samples(runs, "ranks") == expected);
   CHECK(runs.losses("halves") == runs.losses("whole"));
   for (const char* run : {"whole", "halves", "ranks"}) {
     const auto manifest =
         nlohmann::json::parse(wam::test::file_content(runs.checkpoint(run, 8) / "manifest.json"));
-    CHECK(manifest["data"]["bad_samples"] == count);
     CHECK(manifest["data"]["bad_windows"] == nlohmann::json(windows));
   }
   CHECK_THAT(wam::test::file_content(runs.path() / "whole" / "log.txt"),
              Catch::Contains("is replaced: LeRobot dataset") && Catch::Contains(video(3)));
 
+  const auto limit = windows.size() - 1;
   auto strict = options(8, "1");
-  strict.push_back(fmt::format("data.max_bad_samples={}", count - 1));
+  strict.push_back(fmt::format("data.max_bad_samples={}", limit));
   const auto done = runs.train("strict", strict);
   INFO(done.err);
   CHECK(done.exit_code == 2);
-  CHECK_THAT(done.err,
-             Catch::Contains(fmt::format("data.max_bad_samples is {}. Fix: ", count - 1)));
+  CHECK_THAT(done.err, Catch::Contains(fmt::format("data.max_bad_samples is {}. Fix: ", limit)));
 }
 
 TEST_CASE("data: a video that is missing is no bad sample") {
@@ -139,31 +140,6 @@ TEST_CASE("data: a video that is missing is no bad sample") {
   CHECK(done.exit_code == 2);
   CHECK((names(done.err, 1) || names(done.err, 2)));
   CHECK_THAT(done.err, Catch::Contains("The same 3 times") && Catch::Contains("Fix: "));
-}
-
-TEST_CASE("data: a file system that does not answer is named, and the run ends with 3") {
-  const TinyRuns runs;
-  for (int episode = 1; episode < 3; ++episode) {
-    const auto file = runs.path() / "data" / video(episode);
-    fs::remove(file);
-    // Opening it waits for a writer, for ever.
-    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
-  }
-  const auto [workers, ranks] =
-      GENERATE(std::pair{"0", 1}, std::pair{"1", 1}, std::pair{"3", 1}, std::pair{"1", 2});
-  INFO(workers << " workers, " << ranks << " ranks");
-
-  const auto begin = std::chrono::steady_clock::now();
-  const auto done = runs.train(
-      "run", {fmt::format("data.workers={}", workers), "run.timeout_s=6", "train.steps=1000"},
-      ranks);
-
-  INFO(done.err);
-  CHECK(done.exit_code == 3);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
-  CHECK((names(done.err, 1) || names(done.err, 2)));
-  CHECK_THAT(done.err, Catch::Contains("waiting for data: sample ") &&
-                           Catch::Contains("is being read for") && Catch::Contains("Fix: "));
 }
 
 TEST_CASE("data: a set in v3.0 trains as the same set in v2.1 does") {
@@ -226,13 +202,33 @@ TEST_CASE("data: fixed windows train, and so does a part of the episodes, which 
   CHECK_THAT(none.err, Catch::Contains("7: names no episode") && Catch::Contains("0 to 2"));
 }
 
-TEST_CASE("data: mixtures train, with exact shares and as the reference draws them") {
+TEST_CASE("data: a dataset that has changed since the checkpoint is refused, with what changed") {
   const TinyRuns runs;
-  runs.write_dataset("second", 2, 5);
-  for (const std::string mode : {"false", "true"}) {
-    runs.must_train(mode, {"data.datasets=[{path: data, embodiment: tiny, weight: 4}, "
-                           "{path: second, embodiment: tiny}]",
-                           "train.steps=2", "data.bug_compatible=" + mode});
-    CHECK(runs.losses(mode).size() == 2);
-  }
+  const TinyRuns::Overrides options{"train.steps=2"};
+  runs.must_train("run", options);
+  const auto check_refused = [&](const std::string& what) {
+    const auto done = runs.train("run", {"train.steps=4"});
+    INFO(done.err);
+    CHECK(done.exit_code == 2);
+    CHECK_THAT(done.err, Catch::Contains("data.datasets.0." + what + ": checkpoint \"xxh3 ") &&
+                             Catch::Contains("Fix: "));
+    CHECK(runs.losses("run").size() == 2);
+  };
+
+  const auto tasks = runs.path() / "data/meta/tasks.jsonl";
+  const std::string texts = wam::test::file_content(tasks);
+  const auto at = texts.find("reach");
+  REQUIRE(at != std::string::npos);
+  std::ofstream(tasks) << std::string(texts).replace(at, 5, "grasp");
+  check_refused("instruction_texts");
+  std::ofstream(tasks) << texts;
+
+  // A video of another length behind the same list.
+  const auto file = runs.path() / "data" / video(1);
+  const std::string bytes = wam::test::file_content(file);
+  std::ofstream(file, std::ios::app) << "more";
+  check_refused("files");
+  std::ofstream(file, std::ios::binary) << bytes;
+
+  runs.must_train("run", {"train.steps=4"});
 }

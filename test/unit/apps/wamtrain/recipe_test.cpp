@@ -173,6 +173,21 @@ TEST_CASE("resolve: episodes of a dataset are chosen by number, range, success a
       Catch::Contains("data.datasets.0.max_length: 8 is below min_length 9. Fix:"));
 }
 
+TEST_CASE("resolve: as many samples are read ahead as keep GPU and workers busy") {
+  const RecipeFile file;
+  const auto ahead = [&](const std::vector<std::string>& overrides) {
+    return file.load(overrides).data.prefetch_samples;
+  };
+  CHECK(ahead({"data.workers=1", "train.micro_batch=4"}) == 8);
+  CHECK(ahead({"data.workers=16", "train.micro_batch=4"}) == 32);
+  CHECK(ahead({"data.workers=16", "data.prefetch_samples=5"}) == 5);
+  CHECK_THAT(file.error({"data.prefetch_samples=0"}), Catch::Contains("data.prefetch_samples"));
+  // The key of older recipes, which counted micro-batches.
+  CHECK_THAT(file.error({"data.prefetch=4"}),
+             Catch::Contains("data.prefetch: unknown key; the nearest one is "
+                             "data.prefetch_samples. Fix: write data.prefetch_samples."));
+}
+
 TEST_CASE("resolve: partial windows do not stack") {
   const RecipeFile file;
   CHECK_THAT(

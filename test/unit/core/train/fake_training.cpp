@@ -115,7 +115,7 @@ LoopEnd FakeRun::run(std::int64_t first_step) {
                         .clock = clock,
                         .observer = observer,
                         .validator = nullptr,
-                        .bad_samples = &bad_samples,
+                        .bad_windows = &bad_windows,
                         .save =
                             [this](std::int64_t step) {
                               saved.push_back(step);

@@ -79,7 +79,7 @@ class FakeRun {
   StepClock clock{at::kCPU};
   std::vector<std::int64_t> saved;  // steps
   std::function<void()> on_save = [] {};
-  BadSamples bad_samples;
+  std::set<std::string> bad_windows;
   StopAgreement* stop = nullptr;  // null: this process's signals
   PhaseObserver* observer = nullptr;
   std::function<bool()> saving = [] { return false; };

@@ -312,40 +312,45 @@ TEST_CASE("loop: a gradient that is not finite skips the update, step, data and 
                                  "unit, tensor b."));
 }
 
-TEST_CASE("loop: replaced samples are counted, named and kept for the checkpoint") {
+TEST_CASE("loop: bad windows are named, counted once and kept for the checkpoint") {
   const TempFolder folder;
   FakeRun run(folder.path(), 4, 2);
   run.options.reads_late = GENERATE(false, true);
-  run.options.max_bad_samples = 3;
+  run.options.max_bad_samples = 2;
   run.options.checkpoint_every = 2;
-  run.source.replaced = {{5, 2}, {7, 1}};  // step 2
-  std::vector<std::int64_t> counts;
-  run.on_save = [&] { counts.push_back(run.bad_samples.count); };
+  run.source.replaced = {{5, 1}, {7, 2}, {16, 1}};  // steps 2 and 5
+  std::vector<std::size_t> counts;
+  run.on_save = [&] { counts.push_back(run.bad_windows.size()); };
 
   const auto metrics = metrics_of(run);
 
   REQUIRE(metrics.size() == 6);
-  for (std::size_t i = 0; i < 6; ++i) CHECK(metrics[i].contains("bad_samples") == (i == 1));
-  CHECK(metrics[1]["bad_samples"] == json({"0/9/100", "0/9/101", "0/9/100"}));
-  CHECK(counts == std::vector<std::int64_t>{3, 3, 3});
-  CHECK(run.bad_samples.windows == std::set<std::string>{"0/9/100", "0/9/101"});
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(metrics[i].contains("bad_samples") == (i == 1 || i == 4));
+  }
+  CHECK(metrics[1]["bad_samples"] == json({"0/9/100", "0/9/100", "0/9/101"}));
+  CHECK(metrics[4]["bad_samples"] == json({"0/9/100"}));
+  CHECK(counts == std::vector<std::size_t>{2, 2, 2});
+  CHECK(run.bad_windows == std::set<std::string>{"0/9/100", "0/9/101"});
   CHECK_THAT(run.log_text(), Catch::Contains("step 2: sample 5 is replaced: a torn frame") &&
-                                 Catch::Contains("3 in the run so far, of 3"));
+                                 Catch::Contains("2 such windows in the run so far, of 2") &&
+                                 !Catch::Contains("sample 16 is replaced"));
 }
 
-TEST_CASE("loop: one replaced sample more than allowed ends the run, those of before counted") {
+TEST_CASE("loop: one bad window more than allowed ends the run, those of before counted") {
   const TempFolder folder;
   FakeRun run(folder.path(), 4, 2);
   run.options.max_bad_samples = 3;
   run.options.checkpoint_every = 1;
-  run.bad_samples = {.count = 2, .windows = {"0/1/1"}};
-  run.source.replaced = {{5, 1}, {8, 1}};  // steps 2 and 3
+  run.bad_windows = {"0/1/1", "0/9/100"};
+  run.source.replaced = {{5, 2}, {8, 3}};  // steps 2 and 3
 
-  CHECK_THROWS_AS(run.run(), wam::DataError);
+  CHECK_THROWS_WITH(run.run(), Catch::Contains("4 windows have bad content") &&
+                                   Catch::Contains("the last of them 0/9/102"));
 
   CHECK(run.lines().size() == 3);
   CHECK(run.saved == std::vector<std::int64_t>{1, 2});
-  CHECK(run.bad_samples.count == 4);
+  CHECK(run.bad_windows.size() == 4);
 }
 
 TEST_CASE("loop: a unit whose norm is not a number is the largest") {

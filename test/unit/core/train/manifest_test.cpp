@@ -13,7 +13,8 @@ Manifest make_manifest() {
   m.run.data = {.samples_seen = 160,
                 .epoch = 1.0 / 3,
                 .fingerprint = "abc",
-                .bad = {.count = 3, .windows = {"0/1/2", "1/0/5"}}};
+                .order = "in turns",
+                .bad_windows = {"0/1/2", "1/0/5"}};
   m.run.seed = 0xFFFF'FFFF'FFFF'FFFFULL;
   m.run.generator = "philox";
   m.run.global_batch = 8;
@@ -38,6 +39,7 @@ Manifest make_manifest() {
 ExpectedRun expected_of(const RunState& run) {
   return {.model = run.model,
           .data_fingerprint = run.data.fingerprint,
+          .data_order = run.data.order,
           .seed = run.seed,
           .generator = run.generator,
           .global_batch = run.global_batch,
@@ -124,6 +126,19 @@ TEST_CASE("A run that does not match its checkpoint is refused, each difference 
   REQUIRE(found.notes.size() == 3);
   CHECK_THAT(found.notes[2], Catch::Contains("2 threads, the checkpoint was written with 4: on the "
                                              "CPU not bit for bit"));
+}
+
+TEST_CASE(
+    "A checkpoint whose samples were drawn by another rule, or by one without name, is refused") {
+  RunState saved = make_manifest().run;
+  const ExpectedRun run = expected_of(saved);
+  saved.data.order = "backwards";
+  REQUIRE(compare_run(saved, run).refused.size() == 1);
+  CHECK_THAT(compare_run(saved, run).refused[0],
+             Catch::StartsWith("order of the samples: checkpoint backwards, run in turns; "));
+  saved.data.order.clear();
+  REQUIRE(compare_run(saved, run).refused.size() == 1);
+  CHECK_THAT(compare_run(saved, run).refused[0], Catch::Contains("of a version that named none"));
 }
 
 TEST_CASE("A data fingerprint in JSON is compared value by value") {

@@ -9,6 +9,7 @@
 #include "data/normalise/compute.h"
 #include "test/support/catch.h"
 #include "test/unit/data/dataset/arm_set.h"
+#include "test/unit/data/video/test_video.h"
 
 using wam::ConfigError;
 using wam::DataError;
@@ -75,6 +76,12 @@ TEST_CASE("a video that is cut off, empty or something else is bad content, a mi
   const auto whole = std::filesystem::file_size(file);
   std::filesystem::resize_file(file, whole * 7 / 10);
   CHECK_THROWS_AS(load(), wam::ContentError);
+  const wam::test::TestVideo like{.num_frames = 50, .width = 64, .height = 32, .fps = 10};
+  auto index_first = like;
+  index_first.index_first = true;
+  wam::test::write_test_video(file, index_first);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) * 7 / 10);
+  CHECK_THROWS_AS(load(), wam::ContentError);
   std::filesystem::resize_file(file, 0);
   CHECK_THROWS_AS(load(), wam::ContentError);
   std::ofstream(file) << "a text of some length, which no decoder takes for a video";
@@ -84,6 +91,12 @@ TEST_CASE("a video that is cut off, empty or something else is bad content, a mi
   CHECK_THROWS_WITH(load(), Catch::Contains("episode 1") && Catch::Contains("no such file"));
   std::filesystem::create_directory(file);  // can be opened, and not read
   CHECK_THROWS_AS(load(), wam::ReadError);
+  std::filesystem::remove(file);
+  auto too_short = like;  // rows whose times lie beyond it
+  too_short.num_frames = 3;
+  wam::test::write_test_video(file, too_short);
+  CHECK_THROWS_AS(load(), wam::ContentError);
+  CHECK_THROWS_WITH(load(), Catch::Contains("episode 1") && Catch::Contains("frame"));
 }
 
 TEST_CASE("a state that is not finite is bad content of the windows that use it") {

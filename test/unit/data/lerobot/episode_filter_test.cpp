@@ -6,6 +6,7 @@
 #include "core/base/errors.h"
 #include "data/lerobot/reader.h"
 #include "test/support/catch.h"
+#include "test/unit/data/lerobot/shared_set.h"
 #include "test/unit/data/lerobot/small_set.h"
 
 namespace wam::test {
@@ -103,6 +104,54 @@ TEST_CASE("episode filter: a reader has the episodes that pass, from the list's 
   set.edit("episodes.jsonl", "true", "\"yes\"");
   CHECK_THAT(data_error_of([&] { static_cast<void>(LeRobotReader(set.root())); }),
              Catch::Contains("success") && Catch::Contains("true or false"));
+}
+
+TEST_CASE("episode filter: success flags of v3.0 are a column of the episode list") {
+  const auto numbers_of = [](const SharedSet& set) {
+    const LeRobotReader reader(set.root(), {.filter = {.only_successful = true}});
+    Numbers out;
+    for (std::int64_t e = 0; e < reader.num_episodes(); ++e) {
+      out.push_back(reader.episode_number(e));
+    }
+    return out;
+  };
+  const auto with = [](std::shared_ptr<arrow::Array> cells) {
+    SharedSetForm form;
+    form.list_extra = {{"success", std::move(cells)}};
+    return form;
+  };
+  CHECK(numbers_of(SharedSet(with(flags({true, false, true, true, false})))) == Numbers{0, 2, 3});
+  CHECK(numbers_of(SharedSet(with(integers({0, 1, 0, 0, 1})))) == Numbers{1, 4});
+
+  // Unknown in one episode: no obstacle to who does not ask, and named to who does.
+  const SharedSet partial(with(flags({true, false, std::nullopt, true, true})));
+  CHECK(LeRobotReader(partial.root()).num_episodes() == 5);
+  CHECK_THAT(data_error_of([&] { numbers_of(partial); }),
+             Catch::Contains("no `success` for episode 2") && Catch::Contains("Fix:"));
+  CHECK_THAT(data_error_of([&] { numbers_of(SharedSet()); }),
+             Catch::Contains("no `success` for episode 0"));
+  const SharedSet words(with(strings({"yes", "no", "yes", "yes", "no"})));
+  CHECK_THAT(data_error_of([&] { static_cast<void>(LeRobotReader(words.root())); }),
+             Catch::Contains("column 'success'") && Catch::Contains("expected true or false"));
+}
+
+TEST_CASE("episode filter: rows of v3.0 are found whatever was left out before them") {
+  SharedSetForm form;
+  form.list_extra = {{"success", flags({false, true, false, false, true})}};
+  const SharedSet set(form);
+  const LeRobotReader all(set.root());
+  const LeRobotReader some(set.root(), {.filter = {.only_successful = true}});
+  REQUIRE(some.num_episodes() == 2);
+  for (const auto& [episode, among_all] : {std::pair{0, 1}, std::pair{1, 4}}) {
+    CHECK(some.episode_number(episode) == among_all);
+    CHECK(some.read_column(episode, "observation.state")
+              .equal(all.read_column(among_all, "observation.state")));
+    const std::vector<std::int64_t> frames = {0, some.episode_length(episode) - 1};
+    for (const char* camera : {"observation.images.front", "observation.images.wrist"}) {
+      CHECK(some.read_frames(episode, camera, frames)
+                .equal(all.read_frames(among_all, camera, frames)));
+    }
+  }
 }
 
 }  // namespace wam::test

@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t kFilesInChunk = 2;
 
 constexpr const char* kInfo = R"({{
-  "codebase_version": "v3.0", "robot_type": null, "total_episodes": 5, "total_frames": 20,
-  "chunks_size": {}, "fps": {}, "splits": {{"train": "0:5"}}, {}
+  "codebase_version": "v3.0", "robot_type": null, "total_episodes": {0}, "total_frames": {1},
+  "chunks_size": {2}, "fps": {3}, "splits": {{"train": "0:{0}"}}, {4}
   "data_path": "data/chunk-{{chunk_index:03d}}/file-{{file_index:03d}}.parquet",
   "video_path": "videos/{{video_key}}/chunk-{{chunk_index:03d}}/file-{{file_index:03d}}.mp4",
   "features": {{
@@ -69,8 +69,10 @@ std::int64_t SharedSet::first_index(std::int64_t e) const {
 }
 
 void SharedSet::write_info() const {
+  const auto episodes = static_cast<std::int64_t>(form_.lengths.size());
   write_file_atomically(root() / "meta/info.json",
-                        fmt::format(kInfo, kFilesInChunk, form_.fps, form_.info_extra));
+                        fmt::format(kInfo, episodes, first_index(episodes), kFilesInChunk,
+                                    form_.fps, form_.info_extra));
   write_table(root() / "meta/tasks.parquet", {{"task_index", integers({1, 0})},
                                               {form_.task_column, strings({"second", "first"})}});
 }
@@ -99,6 +101,7 @@ void SharedSet::write_list() const {
     columns.push_back({start + "file_index", integers(placed.file)});
     columns.push_back({start + "from_timestamp", doubles(placed.from_s)});
   }
+  columns.insert(columns.end(), form_.list_extra.begin(), form_.list_extra.end());
   write_table(root() / "meta/episodes/chunk-000/file-000.parquet", columns, 2);
 }
 

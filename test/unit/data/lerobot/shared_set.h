@@ -26,10 +26,11 @@ struct SharedSetForm {
   int fps = 10;
   int video_fps = 10;
   std::string task_column = "__index_level_0__";
-  std::string info_extra;  // further fields of info.json
+  std::string info_extra;                   // further fields of info.json
+  std::vector<TestColumn> list_extra = {};  // further columns of the episode list
 };
 
-// A v3.0 dataset of episodes 0 to 4: columns state (float32, 2), timestamp, index, episode_index,
+// A v3.0 dataset of episodes 0, 1, …: columns state (float32, 2), timestamp, index, episode_index,
 // task_index; frame f of a video file has the brightness grey_of(f).
 class SharedSet {
  public:

@@ -1,8 +1,10 @@
 #include "test/unit/data/lerobot/shared_set.h"
 
+#include <memory>
 #include <numeric>
 
 #include "data/lerobot/reader.h"
+#include "data/video/video_decoder.h"
 #include "test/support/catch.h"
 #include "test/unit/data/video/test_video.h"
 
@@ -80,6 +82,39 @@ TEST_CASE("LeRobot v3.0: frames are counted, so start times that drift do no har
     CHECK(frames_shown(reader, e, "front") == counted(set.first_index(e), length));
     const std::int64_t before = e < 2 ? 0 : set.first_index(2);
     CHECK(frames_shown(reader, e, "wrist") == counted(set.first_index(e) - before, length));
+  }
+}
+
+TEST_CASE("LeRobot v3.0: the frames of fifty episodes in a file are those of a sequential decode") {
+  SharedSetForm form;
+  form.lengths.clear();
+  form.tables = {counted(0, 50)};
+  form.listed_table.assign(50, 0);
+  form.front = {counted(0, 50)};
+  form.wrist = {counted(0, 20), counted(20, 30)};
+  for (std::int64_t e = 0; e < 50; ++e) form.lengths.push_back(2 + e % 4);
+  const SharedSet set(form);  // at episode 49 the start time is fourteen frames off
+  const LeRobotReader reader(set.root());
+  REQUIRE(reader.num_episodes() == 50);
+  for (const auto& [camera, files] : {std::pair{"front", form.front}, {"wrist", form.wrist}}) {
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      const auto path =
+          set.root() /
+          fmt::format("videos/observation.images.{}/chunk-000/file-{:03}.mp4", camera, f);
+      VideoDecoder decoder(std::make_shared<const VideoIndex>(read_video_index(path)));
+      const auto all = counted(0, decoder.index().num_frames());
+      const at::Tensor whole_THWC = decoder.read_rgb(all);
+      std::int64_t first = 0;
+      for (const auto e : files[f]) {
+        INFO(camera << ", episode " << e);
+        const std::int64_t length = reader.episode_length(e);
+        const auto wanted = counted(0, length);
+        CHECK(reader.read_frames(e, std::string("observation.images.") + camera, wanted)
+                  .equal(whole_THWC.narrow(0, first, length)));
+        first += length;
+      }
+      CHECK(first == whole_THWC.size(0));
+    }
   }
 }
 

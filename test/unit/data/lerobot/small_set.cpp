@@ -92,6 +92,12 @@ std::shared_ptr<arrow::Array> booleans(std::int64_t rows) {
   return finish(builder);
 }
 
+std::shared_ptr<arrow::Array> flags(const std::vector<std::optional<bool>>& values) {
+  arrow::BooleanBuilder builder;
+  for (const auto value : values) check(value ? builder.Append(*value) : builder.AppendNull());
+  return finish(builder);
+}
+
 std::shared_ptr<arrow::Array> floats_with_null(std::int64_t rows) {
   arrow::FloatBuilder builder;
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ std::shared_ptr<arrow::Array> ragged_lists(std::int64_t rows);  // row r holds r
 std::shared_ptr<arrow::Array> integers(const std::vector<std::int64_t>& values);
 std::shared_ptr<arrow::Array> floats(const std::vector<float>& values);
 std::shared_ptr<arrow::Array> doubles(const std::vector<double>& values);
-std::shared_ptr<arrow::Array> booleans(std::int64_t rows);          // odd rows are true
+std::shared_ptr<arrow::Array> booleans(std::int64_t rows);  // odd rows are true
+std::shared_ptr<arrow::Array> flags(const std::vector<std::optional<bool>>& values);
 std::shared_ptr<arrow::Array> floats_with_null(std::int64_t rows);  // row 1 is null
 std::shared_ptr<arrow::Array> strings(const std::vector<std::string>& values);
 // struct{bytes, path}; an empty string stands for null bytes.

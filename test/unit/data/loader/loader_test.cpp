@@ -97,7 +97,7 @@ class FakeDataset : public wam::Dataset {
 
   // As a read from a file system that does not answer.
   void hang(std::uint64_t ordinal) const {
-    wam::now_reading(fmt::format("/slow/episode_{}.mp4", ordinal));
+    const wam::Reading reading(fmt::format("/slow/episode_{}.mp4", ordinal));
     std::unique_lock lock(mutex);
     hangs = true;
     released.wait(lock, [&] { return is_released; });
@@ -176,7 +176,7 @@ LoaderOptions options(std::uint64_t global, std::int64_t micro, std::int64_t wor
   out.plan.global_batch = global;
   out.plan.micro_batch = micro;
   out.workers = workers;
-  out.prefetch = 3;
+  out.prefetch_samples = 7;
   return out;
 }
 
@@ -289,15 +289,49 @@ TEST_CASE("an error comes out of the batch that needs the sample, and stays") {
   }
 }
 
-TEST_CASE("no more is decoded ahead than asked for, and a loader closes while it decodes") {
+TEST_CASE("as many samples are decoded ahead as asked for, whatever the micro-batches") {
+  using namespace std::chrono_literals;
+  for (const std::int64_t micro : {1, 2, 8}) {
+    for (const std::int64_t ahead : {1, 5, 11}) {
+      INFO("micro-batch " << micro << ", " << ahead << " ahead");
+      Setup setup;
+      auto bounded = options(8, micro, 4);
+      bounded.prefetch_samples = ahead;
+      Loader loader(setup.dataset, setup.order, setup.text, bounded);
+      const auto expected = [&](std::int64_t batches) { return batches * micro + ahead; };
+      for (std::int64_t batches = 0; batches < 3; ++batches) {
+        if (batches > 0) loader.next();
+        const auto give_up = std::chrono::steady_clock::now() + 5s;
+        while (setup.dataset->loads < expected(batches) &&
+               std::chrono::steady_clock::now() < give_up) {
+          std::this_thread::sleep_for(1ms);
+        }
+        std::this_thread::sleep_for(10ms);
+        CHECK(setup.dataset->loads == expected(batches));
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank without samples reads nothing ahead") {
   Setup setup;
+  auto idle = options(1, 1, 2);
+  idle.plan.rank = 1;
+  idle.plan.world = 2;
+  Loader loader(setup.dataset, setup.order, setup.text, idle);
+  for (int i = 0; i < 3; ++i) CHECK(loader.next().size() == 0);
+
+  CHECK(loader.samples_consumed() == 3);
+  CHECK(setup.dataset->loads == 0);
+}
+
+TEST_CASE("a loader closes while it decodes") {
+  Setup setup;
+  setup.dataset->pause = std::chrono::milliseconds(20);
   {
     Loader loader(setup.dataset, setup.order, setup.text, options(4, 2, 4));
     loader.next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  // One batch handed out, three ahead, two samples each.
-  CHECK(setup.dataset->loads <= 8);
   CHECK(setup.dataset->loads >= 2);
 }
 

@@ -27,6 +27,27 @@ std::vector<std::uint64_t> all_of(const BatchPlan& plan, std::uint64_t step) {
 
 }  // namespace
 
+// What each rule draws is written down under its name: whoever changes the one changes the other.
+TEST_CASE("the rules of the order draw what their names in checkpoints stand for") {
+  using wam::MixtureDraw;
+  const auto drawn = [](const SampleOrder& order) {
+    std::vector<std::uint64_t> windows;
+    for (const std::uint64_t i : {0U, 1U, 2U, 3U, 149U, 150U, 1000U, 123'456U}) {
+      windows.push_back(order.window(i));
+    }
+    return windows;
+  };
+  using Windows = std::vector<std::uint64_t>;
+  CHECK(wam::order_name(1, MixtureDraw::kExact) == "one permutation an epoch");
+  CHECK(drawn(SampleOrder({150}, {1}, 3)) == Windows{76, 34, 124, 148, 71, 22, 87, 107});
+  CHECK(wam::order_name(3, MixtureDraw::kExact) == "exact shares of every 64");
+  CHECK(drawn(SampleOrder({100, 30, 20}, {1, 2, 1}, 3)) ==
+        Windows{102, 106, 81, 149, 93, 145, 112, 95});
+  CHECK(wam::order_name(3, MixtureDraw::kReference) == "the reference's mixture");
+  CHECK(drawn(SampleOrder({100, 30, 20}, {1, 2, 1}, 3, MixtureDraw::kReference)) ==
+        Windows{62, 112, 17, 124, 107, 120, 147, 62});
+}
+
 TEST_CASE("one dataset: every epoch is a permutation, another one each time") {
   const SampleOrder order({37}, {2.5}, 11);
   std::vector<std::uint64_t> first, second;
