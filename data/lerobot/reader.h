@@ -33,7 +33,7 @@ struct VideoFrames {
 
 // Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
 struct LeRobotReaderOptions {
-  std::size_t column_cache_bytes = std::size_t{256} << 20U;  // decoded table columns
+  std::size_t column_cache_bytes = std::size_t{32} << 20U;  // decoded table columns, 1,000 episodes
   std::size_t max_open_tables = 32;
   std::size_t max_idle_decoders = 16;
   std::size_t video_index_bytes = std::size_t{64} << 20U;  // frame times of the videos seen last
