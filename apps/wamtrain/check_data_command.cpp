@@ -18,6 +18,7 @@
 #include "core/base/format.h"
 #include "core/io/atomic_file.h"
 #include "data/check/check.h"
+#include "data/check/page.h"
 #include "data/check/text.h"
 #include "data/check/verdict.h"
 
@@ -45,6 +46,7 @@ void check(const CheckDataArguments& arguments) {
                        "one per core.",
                        arguments.threads);
   check_out("--json", arguments.json);
+  check_out("--html", arguments.html);
 }
 
 Embodiment record(const std::string& name) {
@@ -117,6 +119,13 @@ void add_start(const ResolvedRecipe& recipe, std::vector<CheckReport>& reports, 
   sort_faults(reports.front().faults);
 }
 
+template <class Make>
+void write(const std::filesystem::path& file, const Make& make) {
+  if (file.empty()) return;
+  write_file_atomically(file, make());
+  fmt::print("written: {}\n", file.string());
+}
+
 }  // namespace
 
 int check_data_command(const CheckDataArguments& arguments) {
@@ -137,10 +146,8 @@ int check_data_command(const CheckDataArguments& arguments) {
   const bool skips = has_recipe && recipe->options.data.on_bad_sample == OnBadSample::kSkip;
   const Judgement judgement = judge(reports, skips);
   fmt::print("{}", wrapped(judgement.sentence, 96));
-  if (!arguments.json.empty()) {
-    write_file_atomically(arguments.json, check_json(reports, judgement));
-    fmt::print("written: {}\n", arguments.json.string());
-  }
+  write(arguments.json, [&] { return check_json(reports, judgement); });
+  write(arguments.html, [&] { return check_page(reports, judgement); });
   return judgement.trains() ? kExitOk : kExitUser;
 }
 

@@ -218,6 +218,8 @@ void add_check_data(CLI::App& app, Action& action) {
   command.add_flag("--quick", arguments->quick,
                    "Decode no picture: metadata, tables and the indices of containers");
   command.add_option("--json", arguments->json, "Also write all of it as this JSON file");
+  command.add_option("--html", arguments->html,
+                     "Also write it as one HTML page, with pictures and histograms");
   command.add_option("--threads", arguments->threads, "That read; without, one per core");
   command.callback(
       [&action, arguments] { action = [=] { return check_data_command(*arguments); }; });

@@ -74,6 +74,7 @@ struct CheckDataArguments {
   std::string embodiment;                       // as in a recipe
   bool quick = false;
   std::filesystem::path json;  // empty: none
+  std::filesystem::path html;
   std::int64_t threads = 0;  // 0: one per core
 };
 int check_data_command(const CheckDataArguments& arguments);

@@ -8,32 +8,17 @@
 
 #include <fmt/core.h>
 
-#include "core/base/data_errors.h"
-#include "core/base/format.h"
-#include "core/base/names.h"
 #include "core/base/parallel.h"
 #include "data/check/episode_check.h"
+#include "data/check/open_set.h"
 #include "data/check/pictures.h"
 #include "data/dataset/scan_notes.h"
 #include "data/dataset/window_dataset.h"
-#include "data/video/video_index.h"
 
 namespace wam {
 namespace {
 
 constexpr std::size_t kSheetRows = 8;
-
-// Numbers as a filter takes them, neighbours as a range.
-std::vector<std::string> filter_of(const std::vector<std::int64_t>& ascending) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < ascending.size();) {
-    std::size_t end = i + 1;
-    while (end < ascending.size() && ascending[end] == ascending[end - 1] + 1) ++end;
-    out.push_back(fmt::format("{}:{}", ascending[i], ascending[end - 1] + 1));
-    i = end;
-  }
-  return out;
-}
 
 class DatasetCheck {
  public:
@@ -51,8 +36,7 @@ class DatasetCheck {
   }
 
   CheckReport run() {
-    if (open() && open_tables() && find_columns()) {
-      find_size();
+    if (is_sound() && open()) {
       check_episodes();
       check_values();
       if (options_.depth == CheckDepth::kFull) {
@@ -66,14 +50,6 @@ class DatasetCheck {
   }
 
  private:
-  void add(FaultKind kind, Effect effect, std::string message, std::string fix = {}) {
-    report_.faults.push_back({kind, effect, {}, {}, {}, std::move(message), std::move(fix)});
-  }
-  void add_error(FaultKind kind, const std::exception& error) {
-    auto text = error_text(error.what(), report_.root);
-    add(kind, Effect::kStart, std::move(text.message), std::move(text.fix));
-  }
-
   template <class Work>
   void for_each_episode(CheckStage stage, std::int64_t total, const Work& work) {
     for_each_index(static_cast<std::size_t>(reader_->num_episodes()), options_.threads,
@@ -85,138 +61,40 @@ class DatasetCheck {
                    });
   }
 
-  // The metadata; false: there is nothing more to look at.
-  bool open() {
+  bool is_sound() {
     const auto problems = rule_problems(rule_);
     for (const auto& problem : problems) {
-      add(FaultKind::kStart, Effect::kStart,
-          fmt::format("embodiment '{}': {}", options_.embodiment.tag, problem));
+      report_.faults.push_back(
+          {FaultKind::kStart,
+           Effect::kStart,
+           {},
+           {},
+           {},
+           fmt::format("embodiment '{}': {}", options_.embodiment.tag, problem),
+           {}});
     }
-    try {
-      reader_ = std::make_unique<LeRobotReader>(options_.root, reader_options(options_.filter));
-    } catch (const ConfigError& error) {
-      add_error(FaultKind::kMetadata, error);
-    } catch (const DataError& error) {
-      add_error(FaultKind::kMetadata, error);
-    }
-    if (!reader_) return false;
-    const LeRobotMeta& meta = reader_->meta();
+    return problems.empty();
+  }
+
+  bool open() {
+    OpenSet set = open_set(options_);
+    std::move(set.faults.begin(), set.faults.end(), std::back_inserter(report_.faults));
+    if (!set.reader) return false;
+    const LeRobotMeta& meta = set.reader->meta();
     report_.name = meta.name();
     report_.version = meta.info.version;
     report_.robot = meta.info.robot_type;
     report_.fps = meta.info.fps;
-    report_.num_episodes = reader_->num_episodes();
-    first_number_ = reader_->episode_number(0);
-    for (const auto& note : meta.notes) add(FaultKind::kLeftOut, Effect::kNone, note);
-    check_totals(meta);
-    return problems.empty();
-  }
-
-  [[nodiscard]] LeRobotReaderOptions reader_options(EpisodeFilter filter) const {
-    LeRobotReaderOptions out;
-    out.filter = std::move(filter);
-    out.max_idle_decoders = std::max<std::size_t>(out.max_idle_decoders, 2 * options_.threads);
-    out.max_open_tables = std::max<std::size_t>(out.max_open_tables, 2 * options_.threads);
-    return out;
-  }
-
-  void check_totals(const LeRobotMeta& meta) {
-    const bool is_whole = options_.filter.is_empty() && !meta.info.training_episodes &&
-                          meta.info.discarded_episodes.empty();
-    std::int64_t rows = 0;
-    for (const auto& episode : meta.episodes) {
-      if (!episode.length) return;
-      rows += *episode.length;
-    }
-    if (!is_whole || meta.info.total_frames == 0 || meta.info.total_frames == rows) return;
-    report_.faults.push_back(
-        {FaultKind::kMetadata,
-         Effect::kNone,
-         "meta/info.json",
-         {},
-         {},
-         fmt::format("total_frames is {}, the episodes of the list have {} frames",
-                     with_commas(meta.info.total_frames), with_commas(rows)),
-         "restore meta/ from the dataset's source"});
-  }
-
-  // Every table's footer. Episodes whose table cannot be opened are told, and left out from here
-  // on.
-  bool open_tables() {
-    const auto count = reader_->num_episodes();
-    std::vector<std::optional<Fault>> bad(static_cast<std::size_t>(count));
-    for_each_index(bad.size(), options_.threads, [&](std::size_t e) {
-      const auto idx = static_cast<std::int64_t>(e);
-      try {
-        static_cast<void>(reader_->table_columns(idx));
-      } catch (const DataError& error) {
-        auto text = error_text(error.what(), report_.root, table_name(*reader_, idx));
-        bad[e] = Fault{FaultKind::kTable,
-                       Effect::kStart,
-                       table_name(*reader_, idx),
-                       reader_->episode_number(idx),
-                       {},
-                       std::move(text.message),
-                       std::move(text.fix)};
-      }
-    });
-    std::vector<std::int64_t> good;
-    for (std::size_t e = 0; e < bad.size(); ++e) {
-      if (bad[e]) {
-        report_.faults.push_back(*std::move(bad[e]));
-      } else {
-        good.push_back(reader_->episode_number(static_cast<std::int64_t>(e)));
-      }
-    }
-    if (good.empty()) return false;
-    if (static_cast<std::int64_t>(good.size()) == count) return true;
-    EpisodeFilter filter;
-    filter.episodes = filter_of(good);
-    reader_ = std::make_unique<LeRobotReader>(options_.root, reader_options(std::move(filter)));
+    report_.num_episodes = set.num_episodes;
+    if (!set.is_open) return false;
+    report_.cameras = set.binding.cameras;
+    report_.picture = set.size;
+    first_number_ = set.first_number;
+    reader_ = std::move(set.reader);
+    binding_ = std::move(set.binding);
+    context_ = {reader_.get(), &binding_, &rule_,
+                instruction_rule(options_.embodiment, options_.bug_compatible), set.size};
     return true;
-  }
-
-  bool find_columns() {
-    try {
-      binding_ = bind_columns(*reader_, options_.embodiment);
-    } catch (const DataError& error) {
-      add_error(FaultKind::kColumns, error);
-      return false;
-    }
-    report_.cameras = binding_.cameras;
-    context_ = {reader_.get(),
-                &binding_,
-                &rule_,
-                instruction_rule(options_.embodiment, options_.bug_compatible),
-                {}};
-    return true;
-  }
-
-  // That of the first camera of the first episode in which it can be told.
-  void find_size() {
-    for (std::int64_t e = 0; e < reader_->num_episodes() && !context_.size; ++e) {
-      for (const auto& camera : binding_.cameras) {
-        try {
-          context_.size = size_of(e, camera);
-          break;
-        } catch (const DataError&) {
-          continue;  // told where the camera is looked at
-        }
-      }
-    }
-    report_.picture = context_.size;
-    binding_.picture = context_.size.value_or(PictureSize{});
-  }
-
-  std::optional<PictureSize> size_of(std::int64_t episode_idx, const std::string& camera) {
-    if (!reader_->video_file(episode_idx, camera).empty()) {
-      const auto video = reader_->video(episode_idx, camera);
-      return PictureSize{video.index->height, video.index->width};
-    }
-    if (options_.depth == CheckDepth::kQuick) return std::nullopt;
-    const std::int64_t first[] = {0};
-    const at::Tensor picture_THWC = reader_->read_frames(episode_idx, camera, first);
-    return PictureSize{picture_THWC.size(1), picture_THWC.size(2)};
   }
 
   void check_episodes() {

@@ -1,5 +1,6 @@
 #include "data/check/sheet.h"
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 
@@ -16,6 +17,14 @@ double core_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The first sample of a process sets up tables of the decoder; 0 for none.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 class SheetMaker {
@@ -36,10 +45,8 @@ class SheetMaker {
 
   Sheet run(const std::vector<SheetStart>& starts) {
     for (const auto& start : starts) add(start);
-    if (sheet_.cost.samples > 0) {
-      sheet_.cost.decode_s /= static_cast<double>(sheet_.cost.samples);
-      sheet_.cost.transform_s /= static_cast<double>(sheet_.cost.samples);
-    }
+    sheet_.cost = {median(decode_s_), median(transform_s_),
+                   static_cast<std::int64_t>(decode_s_.size())};
     return std::move(sheet_);
   }
 
@@ -64,9 +71,8 @@ class SheetMaker {
     clip.draws = draw_clip(geometry_, embodiment_.jitter,
                            CounterStream(0, Purpose::kAugmentation, sheet_.rows.size()));
     const at::Tensor jittered_THWC = image_of(clip);
-    sheet_.cost.transform_s += core_seconds() - decoded;
-    sheet_.cost.decode_s += decoded - began;
-    ++sheet_.cost.samples;
+    transform_s_.push_back(core_seconds() - decoded);
+    decode_s_.push_back(decoded - began);
     clip.draws = centre_clip(geometry_);
     add_row(start, *window, image_of(clip), false);
     if (sheet_.rows.size() == 1) add_row(start, *window, jittered_THWC, true);
@@ -96,6 +102,8 @@ class SheetMaker {
   const SheetOptions& options_;
   ViewGeometry geometry_;
   std::shared_ptr<const ClipPlan> plan_;
+  std::vector<double> decode_s_;
+  std::vector<double> transform_s_;
   Sheet sheet_;
 };
 

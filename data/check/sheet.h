@@ -30,7 +30,7 @@ struct SheetRow {
   std::vector<at::Tensor> canvas_HWC;  // uint8, one a frame
 };
 
-// What a sample costs the loader, of one core.
+// What a sample costs the loader, of one core: the median of those that were timed.
 struct SampleCost {
   double decode_s = 0;
   double transform_s = 0;

@@ -97,9 +97,9 @@ std::string faults_text(const std::vector<Fault>& all, Severity severity, const 
 std::string effect_text(Effect effect) {
   switch (effect) {
     case Effect::kNone:
-      return "trains as it is";
+      return "does not stop training";
     case Effect::kBadSample:
-      return "a bad sample, as data.on_bad_sample says";
+      return "bad samples: data.on_bad_sample";
     case Effect::kReadError:
       return "training ends when it is read";
     case Effect::kStart:

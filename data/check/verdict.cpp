@@ -14,18 +14,18 @@ std::string counted(std::int64_t count, const char* word) {
 std::string in_words(Verdict verdict, bool skips) {
   switch (verdict) {
     case Verdict::kRunsThrough:
-      return "training would start and run through";
+      return "Training would start and run through";
     case Verdict::kSkips:
-      return "training would start, and replace windows with bad content (data.on_bad_sample: "
+      return "Training would start, and replace windows with bad content (data.on_bad_sample: "
              "skip)";
     case Verdict::kEnds:
-      return skips ? "training would start, and end when it reads a file that is missing"
-                   : "training would start, and end at the first window with bad content "
+      return skips ? "Training would start, and end when it reads a file that is missing"
+                   : "Training would start, and end at the first window with bad content "
                      "(data.on_bad_sample: fail)";
     case Verdict::kNoStart:
       break;
   }
-  return "training would not start";
+  return "Training would not start";
 }
 
 }  // namespace
@@ -56,8 +56,9 @@ std::string cost_sentence(const SampleCost& cost) {
   for (const GpuNeed& need : kGpuNeeds) {
     const double cores = need.samples_s * cost.total_s();
     most = std::max(most, cores);
-    out += fmt::format("{} {:.2g} cores keep one H200 busy with the {} ({:.3g} samples/s)",
-                       &need == kGpuNeeds.data() ? ":" : ",", cores, need.model, need.samples_s);
+    const bool is_first = &need == kGpuNeeds.data();
+    out += fmt::format("{}{:.2g}{} with the {} ({:.3g} samples/s)", is_first ? ": " : ", ", cores,
+                       is_first ? " cores keep one H200 busy" : "", need.model, need.samples_s);
   }
   if (most > kManyCores) {
     out += ". That is many: encode the videos again (docs/data.md, Sets that decode slowly)";

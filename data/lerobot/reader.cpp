@@ -232,8 +232,7 @@ std::filesystem::path LeRobotReader::table_file(std::int64_t episode_idx) const 
 
 std::filesystem::path LeRobotReader::video_file(std::int64_t episode_idx,
                                                 const std::string& camera) const {
-  const LeRobotFeature* feature = impl_->meta.info.feature(camera);
-  if (feature == nullptr || feature->dtype != "video") return {};
+  if (!impl_->is_video(camera)) return {};
   return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera), [&] {
     return impl_->layout->video(impl_->episode(episode_idx), camera).path;
   });

@@ -137,8 +137,8 @@ class LeRobotReader {
   [[nodiscard]] std::optional<VideoFrames> video_frames(std::int64_t episode_idx,
                                                         const std::string& camera,
                                                         std::span<const std::int64_t> frames) const;
-  // Where all of an episode come from, by the container alone: nothing is decoded. For cameras whose
-  // pictures are videos.
+  // Where all of an episode come from, by the container alone: nothing is decoded. For cameras
+  // whose pictures are videos.
   [[nodiscard]] EpisodeVideo video(std::int64_t episode_idx, const std::string& camera) const;
   // Size of the camera's pictures, from frame 0 of the first episode (info.json is not trusted).
   // Decodes that frame at each call.
