@@ -72,8 +72,7 @@ class SetOpener {
   }
 
   void check_totals(const LeRobotMeta& meta) {
-    const bool is_whole = options_.filter.is_empty() && !meta.info.training_episodes &&
-                          meta.info.discarded_episodes.empty();
+    const bool is_whole = meta.num_listed == static_cast<std::int64_t>(meta.episodes.size());
     std::int64_t rows = 0;
     for (const auto& episode : meta.episodes) {
       if (!episode.length) return;
