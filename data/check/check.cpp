@@ -128,16 +128,20 @@ class DatasetCheck {
   }
 
   void add_duplicates(const std::vector<std::int64_t>& group) {
+    constexpr std::size_t kNamed = 8;
     std::vector<std::int64_t> others;
-    for (std::size_t i = 1; i < group.size(); ++i)
+    for (std::size_t i = 1; i < std::min(group.size(), kNamed + 1); ++i) {
       others.push_back(reader_->episode_number(group[i]));
+    }
+    const std::size_t more = group.size() - 1 - others.size();
     report_.faults.push_back(
         {FaultKind::kDuplicate,
          Effect::kNone,
          table_name(*reader_, group[0]),
          reader_->episode_number(group[0]),
          {},
-         fmt::format("the same states and actions as in episodes {}", numbers_in_runs(others)),
+         fmt::format("the same states and actions as in episodes {}{}", numbers_in_runs(others),
+                     more > 0 ? fmt::format(" and {} more", more) : ""),
          "leave all but one out (`episodes` of the dataset)"});
   }
 
