@@ -6,6 +6,7 @@
 #include "data/check/verdict.h"
 #include "test/support/catch.h"
 #include "test/unit/data/check/check_set.h"
+#include "test/unit/data/lerobot/shared_set.h"
 #include "test/unit/data/video/test_video.h"
 
 using Catch::Contains;
@@ -168,4 +169,36 @@ TEST_CASE("check: metadata that cannot be read is the report") {
   REQUIRE(in_short(report) == Shorts{"metadata -1 -1 start"});
   CHECK_THAT(report.faults[0].message, Contains("meta/info.json"));
   CHECK(verdict(report, true) == Verdict::kNoStart);
+}
+
+TEST_CASE("check: v3.0 with drifting start times and a list that is one file off has no fault") {
+  wam::test::SharedSetForm form;
+  form.lengths.assign(50, 4);
+  form.tables = {{}, {}};
+  form.front = {{}};
+  form.wrist = {{}, {}};
+  form.listed_table.assign(50, 0);  // the second file's first episode names the first file
+  for (std::int64_t e = 0; e < 50; ++e) {
+    form.tables[e < 30 ? 0 : 1].push_back(e);
+    form.front[0].push_back(e);
+    form.wrist[e < 20 ? 0 : 1].push_back(e);
+    if (e > 30) form.listed_table[static_cast<std::size_t>(e)] = 1;
+  }
+  const wam::test::SharedSet set(form);
+  auto options = check_options(set.root());
+  auto& record = options.embodiment;
+  record.views = {"front", "wrist"};
+  record.canvas_rows = 1;
+  record.placements = {{0, 0, 0, 1, 1}, {1, 0, 1, 1, 1}};
+  record.column_map["state.joint_position"] = {"observation.state", 0, 2};
+  record.column_map["action.joint_position"] = {"observation.state", 0, 2};
+  const auto report = wam::check_dataset(options);
+  CHECK(report.num_episodes == 50);
+  CHECK(report.num_rows() == 200);
+  CHECK(faults_of(report, FaultKind::kDrift).size() > 40);
+  for (const auto& fault : report.faults) {
+    INFO(fault.message);
+    const bool is_of_files = fault.kind < FaultKind::kNotFinite;
+    CHECK_FALSE(is_of_files);
+  }
 }
