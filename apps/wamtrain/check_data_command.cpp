@@ -1,3 +1,4 @@
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -80,14 +81,16 @@ std::vector<CheckOptions> of_recipe(const ResolvedRecipe& recipe) {
 }
 
 CheckReport run_check(CheckOptions options, const CheckDataArguments& arguments, Log& log) {
-  const std::string name = options.root.filename().string();
+  const std::string name = (options.root / "").parent_path().filename().string();
   options.depth = arguments.quick ? CheckDepth::kQuick : CheckDepth::kFull;
   const auto cores = static_cast<std::int64_t>(allowed_cores().size());
   options.threads = static_cast<unsigned>(arguments.threads > 0 ? arguments.threads : cores);
+  ProgressBar opening(log, name + ": opening every table", "tables");
   ProgressBar tables(log, name + ": reading every table twice", "readings");
   ProgressBar pictures(log, name + ": decoding every picture", "episodes");
+  const std::array bars{&opening, &tables, &pictures};  // by stage
   options.on_progress = [&](CheckStage stage, std::int64_t done, std::int64_t total) {
-    (stage == CheckStage::kTables ? tables : pictures).show(done, total);
+    bars.at(static_cast<std::size_t>(stage))->show(done, total);
   };
   return check_dataset(options);
 }

@@ -1,7 +1,7 @@
 #include "data/check/check.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -158,11 +158,16 @@ class DatasetCheck {
         looks.push_back(look_at_camera(*reader_, idx, binding_.cameras[c], *context_.size));
       }
       if (looks.empty()) return;
-      for (Fault& fault : check_pictures(looks, report_.shortest_episode)) {
+      for (Fault& fault : check_pictures(looks, still_frames())) {
         fault.episode = reader_->episode_number(idx);
         episode.faults.push_back(std::move(fault));
       }
     });
+  }
+
+  // From how many frames on a stretch without a change is a fault: a window, a second at least.
+  [[nodiscard]] std::int64_t still_frames() const {
+    return std::max(report_.shortest_episode, static_cast<std::int64_t>(std::ceil(report_.fps)));
   }
 
   void draw_sheet() {

@@ -19,7 +19,7 @@ enum class CheckDepth {
   kQuick,  // metadata, tables and the indices of containers: no picture is decoded
   kFull,   // and every picture of every camera
 };
-enum class CheckStage { kTables, kPictures };
+enum class CheckStage { kOpening, kTables, kPictures };
 
 struct CheckOptions {
   std::filesystem::path root;

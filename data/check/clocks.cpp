@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "core/base/format.h"
 #include "data/video/video_index.h"
 
 namespace wam {
@@ -45,12 +46,16 @@ bool differs(double rate, double expected) {
   return std::abs(rate - expected) > kRateTolerance * expected;
 }
 
+bool has_frame_a_row(const EpisodeVideo& video) {
+  return video.index->num_frames() == video.span.file_frames;
+}
+
 // Times of the frames of a video that are this episode's, from its first; of a video that does not
 // have a frame a row: of the whole file.
 std::vector<double> frame_times(const EpisodeVideo& video, std::int64_t length) {
-  const bool counted = video.index->num_frames() == video.span.file_frames;
-  const std::int64_t first = counted ? video.span.first_frame : 0;
-  const std::int64_t end = counted ? first + length : video.index->num_frames();
+  const bool is_part = has_frame_a_row(video);
+  const std::int64_t first = is_part ? video.span.first_frame : 0;
+  const std::int64_t end = is_part ? first + length : video.index->num_frames();
   std::vector<double> out;
   for (std::int64_t i = first; i < end; ++i) out.push_back(video.index->seconds(i));
   return out;
@@ -112,10 +117,10 @@ class ClockCheck {
     if (gaps.empty() && jumps_ == 0) return;
     add(FaultKind::kIdleFramesCut, episode_.table, gaps.empty() ? std::nullopt : first_of(gaps),
         gaps.empty()
-            ? fmt::format("`frame_index` leaves numbers out in {} places", jumps_)
-            : fmt::format("time jumps in {} places, {:.3g} s in all, where the pictures go "
-                          "on: frames were cut out",
-                          gaps.size(), steps.lost_s),
+            ? fmt::format("`frame_index` leaves numbers out in {}", counted(jumps_, "place"))
+            : fmt::format("time jumps in {}, {:.3g} s in all, where the pictures go on: frames "
+                          "were cut out",
+                          counted(static_cast<std::int64_t>(gaps.size()), "place"), steps.lost_s),
         {});
   }
 
@@ -125,17 +130,22 @@ class ClockCheck {
   }
 
   void check_video(const CameraVideo& camera) {
-    const VideoIndex& index = *camera.video.index;
-    const VideoSpan& span = camera.video.span;
-    const bool counted = index.num_frames() == span.file_frames;
-    if (!counted) {
-      add(FaultKind::kFrameCount, camera.file, {},
-          fmt::format("the video has {} frames, its episodes {} rows", index.num_frames(),
-                      span.file_frames),
-          kEncode);
-    }
     const auto times = frame_times(camera.video, episode_.length);
     const Steps steps = steps_of(times);
+    const bool other_rate = check_steps(camera, steps);
+    if (!has_frame_a_row(camera.video)) {
+      add(FaultKind::kFrameCount, camera.file, {},
+          fmt::format("the video has {} frames, its episodes {} rows",
+                      camera.video.index->num_frames(), camera.video.span.file_frames),
+          kEncode);
+      check_nearest(camera);
+    } else if (is_ordered_ && !other_rate) {
+      check_shift(camera, times, steps);
+    }
+  }
+
+  // Rate and gaps of a video; true: its rate is not that of info.json.
+  bool check_steps(const CameraVideo& camera, const Steps& steps) {
     const bool other_rate = steps.usual > 0 && differs(1 / steps.usual, episode_.fps);
     if (other_rate) {
       add(FaultKind::kFrameRate, camera.file, {},
@@ -145,17 +155,13 @@ class ClockCheck {
     }
     if (!steps.gaps.empty()) {
       add(FaultKind::kFrameGap, camera.file, steps.gaps.front(),
-          fmt::format("{} gaps between frames, {:.3g} s in all: pictures are lost",
-                      steps.gaps.size(), steps.lost_s),
+          fmt::format("{} between frames, {:.3g} s in all: pictures are lost",
+                      counted(static_cast<std::int64_t>(steps.gaps.size()), "gap"), steps.lost_s),
           "leave the episode out, or record it again");
     }
     video_gaps_.insert(video_gaps_.end(), steps.gaps.begin(), steps.gaps.end());
     std::sort(video_gaps_.begin(), video_gaps_.end());
-    if (counted) {
-      if (is_ordered_ && !other_rate) check_shift(camera, times, steps);
-    } else {
-      check_nearest(camera);
-    }
+    return other_rate;
   }
 
   // Every row has its frame; do their clocks agree?

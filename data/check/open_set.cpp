@@ -1,6 +1,7 @@
 #include "data/check/open_set.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/core.h>
 
@@ -97,6 +98,7 @@ class SetOpener {
     std::vector<std::optional<Fault>> bad(static_cast<std::size_t>(count));
     for_each_index(bad.size(), options_.threads, [&](std::size_t e) {
       const auto idx = static_cast<std::int64_t>(e);
+      tell(count);
       try {
         static_cast<void>(out_.reader->table_columns(idx));
       } catch (const DataError& error) {
@@ -124,6 +126,12 @@ class SetOpener {
     filter.episodes = filter_of(good);
     out_.reader = std::make_unique<LeRobotReader>(options_.root, reader_options(std::move(filter)));
     return true;
+  }
+
+  void tell(std::int64_t total) {
+    if (!options_.on_progress) return;
+    const std::lock_guard lock(mutex_);
+    options_.on_progress(CheckStage::kOpening, ++done_, total);
   }
 
   bool find_columns() {
@@ -165,6 +173,8 @@ class SetOpener {
   const CheckOptions& options_;
   std::string root_;
   OpenSet out_;
+  std::mutex mutex_;
+  std::int64_t done_ = 0;
 };
 
 }  // namespace

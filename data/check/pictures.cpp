@@ -91,14 +91,14 @@ bool stands_still(const CameraLook& look) {
 
 // The stretch in which all cameras stand still, of the longest of each.
 std::optional<Fault> still_stretch(const std::vector<CameraLook>& cameras,
-                                   std::int64_t window_frames) {
+                                   std::int64_t still_frames) {
   std::int64_t begin = 0;
   std::int64_t end = cameras.front().motion.frames();
   for (const auto& look : cameras) {
     begin = std::max(begin, look.motion.still_begin());
     end = std::min(end, look.motion.still_begin() + look.motion.still_frames());
   }
-  if (end - begin < window_frames) return std::nullopt;
+  if (end - begin < still_frames) return std::nullopt;
   Fault fault = plain(FaultKind::kStill, cameras.front(),
                       fmt::format("no camera's picture changes in {} frames", end - begin),
                       "leave the episode out, or name these starts in meta/step_filter.jsonl");
@@ -117,7 +117,7 @@ CameraLook look_at_camera(const LeRobotReader& reader,
 }
 
 std::vector<Fault> check_pictures(const std::vector<CameraLook>& cameras,
-                                  std::int64_t window_frames) {
+                                  std::int64_t still_frames) {
   std::vector<Fault> faults;
   const bool any_moves = std::any_of(cameras.begin(), cameras.end(),
                                      [](const CameraLook& look) { return !stands_still(look); });
@@ -134,7 +134,7 @@ std::vector<Fault> check_pictures(const std::vector<CameraLook>& cameras,
                 "leave the episode out"));
     }
   }
-  if (auto still = still_stretch(cameras, window_frames)) faults.push_back(*std::move(still));
+  if (auto still = still_stretch(cameras, still_frames)) faults.push_back(*std::move(still));
   return faults;
 }
 

@@ -25,10 +25,10 @@ CameraLook look_at_camera(const LeRobotReader& reader,
                           const std::string& camera,
                           PictureSize size);
 
-// Faults of an episode by its cameras: those of decoding, a stretch of `window_frames` or more in
+// Faults of an episode by its cameras: those of decoding, a stretch of `still_frames` or more in
 // which no camera's picture changes, cameras that stand still while another one's move, or show one
 // colour.
 std::vector<Fault> check_pictures(const std::vector<CameraLook>& cameras,
-                                  std::int64_t window_frames);
+                                  std::int64_t still_frames);
 
 }  // namespace wam

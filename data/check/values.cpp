@@ -212,8 +212,8 @@ void ValueChecks::add_not_finite(std::vector<Fault>& faults) const {
     faults.push_back(
         {FaultKind::kNotFinite, Effect::kBadSample, names_.table(idx), names_.number(idx),
          episode.bad_row,
-         fmt::format("{} values are NaN or infinite, the first in {}",
-                     with_commas(episode.not_finite), name(dimensions_[episode.bad_dimension])),
+         fmt::format("{} not finite, the first in {}", counted(episode.not_finite, "value"),
+                     name(dimensions_[episode.bad_dimension])),
          kMend});
   }
 }
@@ -268,26 +268,40 @@ void ValueChecks::add_jumps(const std::vector<DimensionSummary>& all,
     }
     const auto share = static_cast<double>(found.size()) / static_cast<double>(episodes_.size());
     if (found.size() > 2 && share > kHabit && turns < found.size()) continue;
-    for (const std::size_t e : found) faults.push_back(jump(dimension, d, e, usual));
+    for (const std::size_t e : found) faults.push_back(jump(d, e, usual));
   }
 }
 
-Fault ValueChecks::jump(const Dimension& dimension,
-                        std::size_t d,
-                        std::size_t e,
-                        double usual) const {
+// Whether the state jumps with the action: no robot does, so frames are missing in between.
+bool ValueChecks::state_jumps_too(std::size_t d, std::size_t e) const {
+  const Dimension& action = dimensions_[d];
+  const Extent& jump = episodes_[e].extent[d];
+  const std::string key = "state." + action.key.substr(action.key.find('.') + 1);
+  for (std::size_t s = 0; s < dimensions_.size(); ++s) {
+    if (dimensions_[s].key != key || dimensions_[s].in_key != action.in_key) continue;
+    const Extent& state = episodes_[e].extent[s];
+    return std::abs(state.step_row - jump.step_row) <= 1 && 2 * state.step > jump.step;
+  }
+  return false;
+}
+
+Fault ValueChecks::jump(std::size_t d, std::size_t e, double usual) const {
   const Extent& extent = episodes_[e].extent[d];
   const auto idx = static_cast<std::int64_t>(e);
   const bool turn = is_turn(static_cast<double>(extent.step));
-  return {
-      FaultKind::kJump,
-      Effect::kNone,
-      names_.table(idx),
-      names_.number(idx),
-      extent.step_row,
-      fmt::format("{} jumps by {:.4g}, where 99 % of its steps are below {:.2g}{}", name(dimension),
-                  extent.step, usual, turn ? ": an angle that wraps around" : ""),
-      turn ? "unwrap the angle before recording it" : "look at the frame; leave the episode out"};
+  const bool cut = !turn && state_jumps_too(d, e);
+  const char* what = turn ? ": an angle that wraps around"
+                          : (cut ? ", and the state with it: frames were cut out" : "");
+  const char* fix = turn ? "unwrap the angle before recording it"
+                         : (cut ? "" : "look at the frame; leave the episode out");
+  return {cut ? FaultKind::kIdleFramesCut : FaultKind::kJump,
+          Effect::kNone,
+          names_.table(idx),
+          names_.number(idx),
+          extent.step_row,
+          fmt::format("{} jumps by {:.4g}, where 99 % of its steps are below {:.2g}{}",
+                      name(dimensions_[d]), extent.step, usual, what),
+          fix};
 }
 
 bool ValueChecks::is_still(const Episode& episode) const {

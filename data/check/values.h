@@ -79,10 +79,8 @@ class ValueChecks {
   void add_not_finite(std::vector<Fault>& faults) const;
   void add_odd(std::vector<Fault>& faults) const;
   void add_jumps(const std::vector<DimensionSummary>& all, std::vector<Fault>& faults) const;
-  [[nodiscard]] Fault jump(const Dimension& dimension,
-                           std::size_t d,
-                           std::size_t e,
-                           double usual) const;
+  [[nodiscard]] Fault jump(std::size_t d, std::size_t e, double usual) const;
+  [[nodiscard]] bool state_jumps_too(std::size_t d, std::size_t e) const;
   void add_still(std::vector<Fault>& faults) const;
   [[nodiscard]] bool is_still(const Episode& episode) const;
   [[nodiscard]] std::vector<DimensionSummary> summaries() const;

@@ -7,10 +7,6 @@
 namespace wam {
 namespace {
 
-std::string counted(std::int64_t count, const char* word) {
-  return fmt::format("{} {}{}", with_commas(count), word, count == 1 ? "" : "s");
-}
-
 std::string in_words(Verdict verdict, bool skips) {
   switch (verdict) {
     case Verdict::kRunsThrough:

@@ -30,6 +30,65 @@ bool is_excluded(const LeRobotReader& reader, std::int64_t number, std::int64_t 
          std::binary_search(found->second.begin(), found->second.end(), start);
 }
 
+Fault no_instruction(const EpisodeWindows& e) {
+  return {
+      FaultKind::kNoInstruction,
+      Effect::kStart,
+      {},
+      e.number,
+      e.first_without,
+      fmt::format("{} without an instruction (an empty text, or a task that the task list lacks)",
+                  counted(e.without_instruction, "window")),
+      "give its task a text, or leave the episode out"};
+}
+
+Fault about_all(FaultKind kind, Effect effect, std::string message, std::string fix) {
+  return {kind, effect, {}, {}, {}, std::move(message), std::move(fix)};
+}
+
+// Episodes that give no sample, or a set of nothing else.
+std::optional<Fault> without_window(const std::vector<EpisodeWindows>& episodes,
+                                    const WindowRule& rule) {
+  std::vector<std::int64_t> without;
+  std::int64_t too_short = 0;
+  for (const EpisodeWindows& e : episodes) {
+    if (e.windows > 0) continue;
+    without.push_back(e.number);
+    too_short += e.length < rule.shortest_episode() ? 1 : 0;
+  }
+  if (without.empty()) return std::nullopt;
+  const auto all = static_cast<std::int64_t>(episodes.size());
+  if (without.size() == episodes.size()) {
+    return about_all(FaultKind::kNoWindows, Effect::kStart,
+                     fmt::format("none of {} has a window of {} blocks, which takes {} frames of "
+                                 "one instruction",
+                                 counted(all, "episode"), rule.blocks, rule.shortest_episode()),
+                     "fewer blocks (model.blocks), another record, or longer episodes");
+  }
+  return about_all(
+      FaultKind::kShortEpisode, Effect::kNone,
+      fmt::format("{} of {} episodes give no sample, {} of them because they are shorter than {} "
+                  "frames: {}",
+                  with_commas(static_cast<std::int64_t>(without.size())), with_commas(all),
+                  with_commas(too_short), rule.shortest_episode(), numbers_in_runs(without)),
+      {});
+}
+
+std::optional<Fault> only_not_provided(const std::vector<EpisodeWindows>& episodes) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t windows = 0;
+  for (const EpisodeWindows& e : episodes) {
+    windows += e.not_provided;
+    if (e.not_provided > 0) numbers.push_back(e.number);
+  }
+  if (windows == 0) return std::nullopt;
+  return about_all(FaultKind::kWithoutText, Effect::kNone,
+                   fmt::format("{} with no instruction but 'not provided', which is the text they "
+                               "are trained with: episodes {}",
+                               counted(windows, "window"), numbers_in_runs(numbers)),
+                   {});
+}
+
 }  // namespace
 
 std::string instruction_at(const RawEpisodeFacts& facts, std::int64_t start) {
@@ -66,63 +125,11 @@ EpisodeWindows windows_of(const LeRobotReader& reader,
 std::vector<Fault> check_windows(const std::vector<EpisodeWindows>& episodes,
                                  const WindowRule& rule) {
   std::vector<Fault> faults;
-  std::vector<std::int64_t> without;
-  std::vector<std::int64_t> not_provided;
-  std::int64_t windows = 0;
-  std::int64_t windows_not_provided = 0;
-  std::int64_t too_short = 0;
   for (const EpisodeWindows& e : episodes) {
-    windows += e.windows;
-    windows_not_provided += e.not_provided;
-    if (e.not_provided > 0) not_provided.push_back(e.number);
-    if (e.windows == 0) without.push_back(e.number);
-    if (e.windows == 0 && e.length < rule.shortest_episode()) ++too_short;
-    if (e.without_instruction == 0) continue;
-    faults.push_back({FaultKind::kNoInstruction,
-                      Effect::kStart,
-                      {},
-                      e.number,
-                      e.first_without,
-                      fmt::format("{} windows have no instruction (an empty text, or a task that "
-                                  "the task list lacks)",
-                                  with_commas(e.without_instruction)),
-                      "give its task a text, or leave the episode out"});
+    if (e.without_instruction > 0) faults.push_back(no_instruction(e));
   }
-  if (windows == 0) {
-    faults.push_back(
-        {FaultKind::kNoWindows,
-         Effect::kStart,
-         {},
-         {},
-         {},
-         fmt::format("none of {} episodes has a window of {} blocks; the shortest that "
-                     "has is {} frames long, in one instruction",
-                     episodes.size(), rule.blocks, rule.shortest_episode()),
-         "fewer blocks (model.blocks), another record, or longer episodes"});
-  } else if (!without.empty()) {
-    faults.push_back({FaultKind::kShortEpisode,
-                      Effect::kNone,
-                      {},
-                      {},
-                      {},
-                      fmt::format("{} of {} episodes give no sample, {} of them because they are "
-                                  "shorter than {} frames: {}",
-                                  with_commas(static_cast<std::int64_t>(without.size())),
-                                  with_commas(static_cast<std::int64_t>(episodes.size())),
-                                  too_short, rule.shortest_episode(), numbers_in_runs(without)),
-                      {}});
-  }
-  if (windows_not_provided > 0) {
-    faults.push_back({FaultKind::kWithoutText,
-                      Effect::kNone,
-                      {},
-                      {},
-                      {},
-                      fmt::format("{} windows have no instruction but 'not provided', and are "
-                                  "trained with that text: episodes {}",
-                                  with_commas(windows_not_provided), numbers_in_runs(not_provided)),
-                      {}});
-  }
+  if (auto fault = without_window(episodes, rule)) faults.push_back(*std::move(fault));
+  if (auto fault = only_not_provided(episodes)) faults.push_back(*std::move(fault));
   return faults;
 }
 

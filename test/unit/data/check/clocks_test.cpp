@@ -47,7 +47,7 @@ TEST_CASE("clocks: times that jump where the pictures go on are cut idle frames,
   CHECK(faults[0].kind == FaultKind::kIdleFramesCut);
   CHECK(wam::severity_of(faults[0].kind) == wam::Severity::kNote);
   CHECK(faults[0].frame == 6);
-  CHECK_THAT(faults[0].message, Contains("1 places") && Contains("3 s"));
+  CHECK_THAT(faults[0].message, Contains("1 place,") && Contains("3 s"));
 
   Clocks numbers;
   for (std::size_t i = 6; i < 10; ++i) numbers.episode.rows.frame_index[i] += 30;
@@ -105,8 +105,8 @@ TEST_CASE("clocks: frames that are not counted are looked up by time, as the rea
   for (std::int64_t i = 0; i < 20; ++i) twice.index->pts.push_back(50 * i);
   auto faults = twice.check();
   REQUIRE(faults.size() == 2);
-  CHECK(faults[0].kind == FaultKind::kFrameCount);
-  CHECK(faults[1].kind == FaultKind::kFrameRate);
+  CHECK(faults[0].kind == FaultKind::kFrameRate);
+  CHECK(faults[1].kind == FaultKind::kFrameCount);
 
   Clocks timeless;
   timeless.index->pts.resize(8);

@@ -105,6 +105,19 @@ TEST_CASE("check: an action that jumps is told with its row, a wrapping angle as
   CHECK_THAT(jumps[1].message, Contains("wraps around"));
 }
 
+TEST_CASE("check: an action that jumps with its state tells of frames that were cut out, a note") {
+  const auto report = report_of([](std::int64_t e, Recording& recording) {
+    for (std::size_t i = 25; i < 48 && e == 1; ++i) {
+      value(recording, kState, i, 0) += 1.9F;
+      value(recording, kAction, i, 0) += 1.9F;
+    }
+  });
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].kind == FaultKind::kIdleFramesCut);
+  CHECK(report.faults[0].episode == 1);
+  CHECK(report.faults[0].frame == 25);
+}
+
 TEST_CASE("check: a gripper that opens and closes in every episode does not jump") {
   const auto report = report_of([](std::int64_t, Recording& recording) {
     for (std::size_t i = 0; i < 48; ++i) {
