@@ -42,6 +42,9 @@ void check(const CheckDataArguments& arguments) {
   require<ConfigError>(arguments.datasets.empty() || !arguments.embodiment.empty(),
                        "check-data --dataset: found no --embodiment, which says what the columns "
                        "are. Fix: name a record, or write one with `wamtrain embodiment new`.");
+  require<ConfigError>(arguments.datasets.empty() || arguments.recipe.overrides.empty(),
+                       "check-data --set: found no recipe to override. Fix: leave --set out, or "
+                       "write check-data RECIPE.");
   require<ConfigError>(arguments.threads >= 0,
                        "check-data --threads: found {}, expected at least 1. Fix: leave it out for "
                        "one per core.",

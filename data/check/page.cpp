@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxWidth = 480;   // of a picture
 constexpr std::size_t kLengthBars = 48;
 
 constexpr const char* kStyle = R"css(
-.tiles{grid-template-columns:repeat(auto-fit,minmax(124px,1fr))}
+.tiles{grid-template-columns:repeat(auto-fit,minmax(112px,1fr))}
 .bars{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,230px),1fr));gap:12px}
 figure.small{padding:10px 12px 4px}
 figure.small figcaption{font-size:13px;gap:0 8px;overflow-wrap:anywhere}
@@ -36,14 +36,15 @@ summary small,.fix{color:var(--soft)}
 border:1px solid var(--rule);color:var(--soft)}
 .tag.bad{color:var(--bad);border-color:var(--bad)}
 .found td{text-align:left;white-space:normal;vertical-align:top;overflow-wrap:anywhere}
-.found td:nth-child(1),.found td:nth-child(2){white-space:nowrap}
+.found td:first-child{width:12.5em}
+.found small{color:var(--soft)}
 .found{margin-top:6px;width:100%}
 .fix{font-size:14px;margin:6px 0 0}
 .strip{display:grid;grid-template-columns:repeat(5,minmax(0,1fr));gap:8px}
 .strip figure{padding:0;border:0;background:none}
 .strip img{display:block;width:100%;border-radius:6px}
 .strip figcaption{margin:3px 0 0;font-size:12.5px;color:var(--soft)}
-@media (max-width:700px){.strip{grid-template-columns:repeat(2,minmax(0,1fr))}}
+@media (max-width:700px){.found td:first-child{width:6.5em}.strip{grid-template-columns:repeat(2,minmax(0,1fr))}}
 )css";
 
 std::string tile(const std::string& label, const std::string& value, bool bad = false) {
@@ -81,14 +82,13 @@ std::string tiles(const CheckReport& report) {
 }
 
 std::string fault_row(const Fault& fault) {
-  const std::string place =
-      fault.episode ? fmt::format("episode {}", *fault.episode) : std::string();
-  const std::string frame = fault.frame ? fmt::format("frame {}", *fault.frame) : std::string();
+  std::string place = fault.episode ? fmt::format("episode {}", *fault.episode) : std::string();
+  if (fault.frame) place += fmt::format(", frame {}", *fault.frame);
   const std::string file = fault.file.empty()
                                ? fault.file
                                : fmt::format("<br><small>{}</small>", escape_markup(fault.file));
-  return fmt::format("<tr><td>{}</td><td>{}</td><td>{}{}</td></tr>", place, frame,
-                     escape_markup(fault.message), file);
+  return fmt::format("<tr><td>{}</td><td>{}{}</td></tr>", place, escape_markup(fault.message),
+                     file);
 }
 
 using Faults = std::vector<Fault>::const_iterator;
@@ -105,7 +105,7 @@ std::string group_html(Faults begin, Faults end) {
     if (!fault.fix.empty() && !is_known) fixes.push_back(fault.fix);
   }
   if (total > shown) {
-    rows += fmt::format("<tr><td></td><td></td><td>… and {} more</td></tr>",
+    rows += fmt::format("<tr><td></td><td>… and {} more</td></tr>",
                         with_commas(static_cast<std::int64_t>(total - shown)));
   }
   std::string fix;

@@ -98,6 +98,18 @@ TEST_CASE("check-data: what recipe and dataset get wrong together is a fault as 
                               Contains("3 of 3 episodes with a window"));
 }
 
+TEST_CASE("check-data: a table without the action column is told with the columns that exist") {
+  const Workplace place;
+  fs::remove_all(place.path() / "data");
+  wam::test::write_dataset(place.path() / "data", false);
+  place.write_recipe();
+  const auto checked = run_wamtrain({"check-data", "recipe.yaml"}, place.path());
+  INFO(checked.out);
+  CHECK(checked.exit_code == 2);
+  CHECK_THAT(checked.out, Contains("columns: training does not start") && Contains("'action'") &&
+                              Contains("observation.state") && Contains("Fix: "));
+}
+
 TEST_CASE("check-data: what cannot be done is refused with the fix") {
   const Workplace place;
   const auto refused = [&](const std::vector<std::string>& more, const std::string& expected) {
@@ -115,5 +127,6 @@ TEST_CASE("check-data: what cannot be done is refused with the fix") {
   refused({"--dataset", "data", "--embodiment", "tiny", "--threads", "-1"}, "--threads");
   refused({"--dataset", "data", "--embodiment", "tiny", "--html", "none/c.html"},
           "there is no folder");
+  refused({"--dataset", "data", "--embodiment", "tiny", "--set", "run.seed=1"}, "--set");
   refused({"none.yaml"}, "none.yaml");
 }
