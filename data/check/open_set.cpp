@@ -97,21 +97,10 @@ class SetOpener {
     const auto count = out_.reader->num_episodes();
     std::vector<std::optional<Fault>> bad(static_cast<std::size_t>(count));
     for_each_index(bad.size(), options_.threads, [&](std::size_t e) {
-      const auto idx = static_cast<std::int64_t>(e);
+      bad[e] = open_table(static_cast<std::int64_t>(e));
       tell(count);
-      try {
-        static_cast<void>(out_.reader->table_columns(idx));
-      } catch (const DataError& error) {
-        auto text = error_text(error.what(), root_, table_name(*out_.reader, idx));
-        bad[e] = Fault{FaultKind::kTable,
-                       Effect::kStart,
-                       table_name(*out_.reader, idx),
-                       out_.reader->episode_number(idx),
-                       {},
-                       std::move(text.message),
-                       std::move(text.fix)};
-      }
     });
+    EpisodeFilter filter;
     std::vector<std::int64_t> good;
     for (std::size_t e = 0; e < bad.size(); ++e) {
       if (bad[e]) {
@@ -122,10 +111,26 @@ class SetOpener {
     }
     if (good.empty()) return false;
     if (static_cast<std::int64_t>(good.size()) == count) return true;
-    EpisodeFilter filter;
     filter.episodes = filter_of(good);
     out_.reader = std::make_unique<LeRobotReader>(options_.root, reader_options(std::move(filter)));
     return true;
+  }
+
+  std::optional<Fault> open_table(std::int64_t episode_idx) {
+    const std::string table = table_name(*out_.reader, episode_idx);
+    try {
+      static_cast<void>(out_.reader->table_columns(episode_idx));
+      return std::nullopt;
+    } catch (const DataError& error) {
+      auto text = error_text(error.what(), root_, table);
+      return Fault{FaultKind::kTable,
+                   Effect::kStart,
+                   table,
+                   out_.reader->episode_number(episode_idx),
+                   {},
+                   std::move(text.message),
+                   std::move(text.fix)};
+    }
   }
 
   void tell(std::int64_t total) {
