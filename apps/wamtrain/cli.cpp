@@ -24,8 +24,8 @@ namespace {
 // The subcommand that was chosen, with its arguments.
 using Action = std::function<int()>;
 
-void add_recipe_arguments(CLI::App& command, RecipeArguments& arguments) {
-  command.add_option("RECIPE", arguments.recipe, "Recipe, a YAML file")->required();
+CLI::Option* add_recipe_arguments(CLI::App& command, RecipeArguments& arguments) {
+  auto* recipe = command.add_option("RECIPE", arguments.recipe, "Recipe, a YAML file")->required();
   command
       .add_option("--set", arguments.overrides,
                   "Override a value: path.to.key=value; the value is YAML, such as [0.9, 0.95]")
@@ -33,6 +33,7 @@ void add_recipe_arguments(CLI::App& command, RecipeArguments& arguments) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return recipe;
 }
 
 void add_train(CLI::App& app, Action& action) {
@@ -204,6 +205,26 @@ void add_stats(CLI::App& app, Action& action) {
   command.callback([&action, arguments] { action = [=] { return stats_command(*arguments); }; });
 }
 
+void add_check_data(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("check-data", "Look for what is wrong with datasets");
+  const auto arguments = std::make_shared<CheckDataArguments>();
+  auto* recipe = add_recipe_arguments(command, arguments->recipe);
+  recipe->required(false);
+  auto* dataset = command.add_option("--dataset", arguments->datasets,
+                                     "Without a recipe: a LeRobot folder; may be repeated");
+  command.add_option("--embodiment", arguments->embodiment, "Name or YAML file of their record")
+      ->needs(dataset);
+  dataset->excludes(recipe);
+  command.add_flag("--quick", arguments->quick,
+                   "Decode no picture: metadata, tables and the indices of containers");
+  command.add_option("--json", arguments->json, "Also write all of it as this JSON file");
+  command.add_option("--html", arguments->html,
+                     "Also write it as one HTML page, with pictures and histograms");
+  command.add_option("--threads", arguments->threads, "That read; without, one per core");
+  command.callback(
+      [&action, arguments] { action = [=] { return check_data_command(*arguments); }; });
+}
+
 void add_verify(CLI::App& app, Action& action) {
   auto& command = *app.add_subcommand("verify", "Check every byte of a checkpoint");
   const auto checkpoint = std::make_shared<std::filesystem::path>();
@@ -258,6 +279,7 @@ int run_command_line(int argc, char** argv) {
   add_sample(app, action);
   add_embodiment(app, action);
   add_stats(app, action);
+  add_check_data(app, action);
   add_export(app, action);
   add_verify(app, action);
   add_checkpoints(app, action);

@@ -66,6 +66,18 @@ struct StatsArguments {
   std::int64_t threads = 0;  // 0: one per core
 };
 int stats_command(const StatsArguments& arguments);
+// Looks for what is wrong with datasets, prints it, and writes it where asked for: 0 where training
+// would start and run through, else the code of data errors.
+struct CheckDataArguments {
+  RecipeArguments recipe;                       // its datasets, or with an empty path:
+  std::vector<std::filesystem::path> datasets;  // of one
+  std::string embodiment;                       // as in a recipe
+  bool quick = false;
+  std::filesystem::path json;  // empty: none
+  std::filesystem::path html;
+  std::int64_t threads = 0;  // 0: one per core
+};
+int check_data_command(const CheckDataArguments& arguments);
 // Hashes every file of a checkpoint: 0 when all is well, 1 (and what is wrong) when not.
 int verify_command(const std::filesystem::path& checkpoint);
 // Lists the checkpoints of a run: 0, or 1 where one is damaged.

@@ -17,6 +17,7 @@ constexpr std::int64_t kBarWidth = 24;
 }  // namespace
 
 void ProgressBar::show(std::int64_t done, std::int64_t total) {
+  if (done == 1) began_ = Clock::now();
   if (done == 1)
     shown_ = Clock::now() +
              std::chrono::milliseconds(static_cast<std::int64_t>(1000 * (kQuiet_s - between_s())));
@@ -26,12 +27,24 @@ void ProgressBar::show(std::int64_t done, std::int64_t total) {
   shown_ = Clock::now();
   is_showing_ = true;
   const auto filled = static_cast<std::size_t>(done * kBarWidth / total);
-  log_.progress(fmt::format("{} [{}{}] {} of {} {}", text_, std::string(filled, '#'),
+  log_.progress(fmt::format("{} [{}{}] {} of {} {}{}", text_, std::string(filled, '#'),
                             std::string(static_cast<std::size_t>(kBarWidth) - filled, '.'),
-                            with_commas(done), with_commas(total), unit_));
+                            with_commas(done), with_commas(total), unit_, rate_text(done, total)));
   if (!ended) return;
   log_.end_progress();
   is_showing_ = false;
+}
+
+// ", 12/s, 40 s left", by what was done since the first was.
+std::string ProgressBar::rate_text(std::int64_t done, std::int64_t total) const {
+  const double passed_s = std::chrono::duration<double>(Clock::now() - began_).count();
+  if (done <= 1 || passed_s <= 0) return {};
+  const double rate = static_cast<double>(done - 1) / passed_s;
+  std::string out = fmt::format(", {:.3g}/s", rate);
+  if (done < total) {
+    out += fmt::format(", {} left", human_seconds(static_cast<double>(total - done) / rate));
+  }
+  return out;
 }
 
 double ProgressBar::between_s() const {

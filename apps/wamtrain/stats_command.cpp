@@ -106,29 +106,10 @@ const KeyStatistics& key_of(const Statistics& statistics, const std::string& nam
 std::string describe(const OddDimension& odd,
                      const ComputedStatistics& computed,
                      const std::vector<OpenedSet>& sets) {
-  const KeyStatistics& key = key_of(computed.statistics, odd.key);
   const ExtremePlaces& places = computed.extremes.at(odd.key);
-  const std::size_t d = odd.dimension;
-  std::string text;
-  switch (odd.oddity) {
-    case Oddity::kConstant:
-      return fmt::format("every value is {:.6g}", key.min[d]);
-    case Oddity::kNearConstant:
-      return fmt::format("every value lies between {:.9g} and {:.9g}", key.min[d], key.max[d]);
-    case Oddity::kRarelyMoves:
-      return fmt::format("q01 and q99 are both {:.6g}, the extremes {:.6g} ({}) and {:.6g} ({})",
-                         key.q01[d], key.min[d], place_text(places.min[d], sets), key.max[d],
-                         place_text(places.max[d], sets));
-    case Oddity::kOutlier:
-      break;
-  }
-  const auto far = [&](const char* name, double value, const ValuePlace& place) {
-    text += fmt::format("{}{} {:.6g} ({})", text.empty() ? "" : " and ", name, value,
-                        place_text(place, sets));
-  };
-  if (odd.is_min_far) far("min", key.min[d], places.min[d]);
-  if (odd.is_max_far) far("max", key.max[d], places.max[d]);
-  return fmt::format("{}, where 98 % lie between {:.6g} and {:.6g}", text, key.q01[d], key.q99[d]);
+  return describe(odd, key_of(computed.statistics, odd.key),
+                  place_text(places.min[odd.dimension], sets),
+                  place_text(places.max[odd.dimension], sets));
 }
 
 void print_odd(const ComputedStatistics& computed, const std::vector<OpenedSet>& sets) {

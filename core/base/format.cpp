@@ -16,6 +16,10 @@ std::string with_commas(std::int64_t value) {
   return value < 0 ? "-" + digits : digits;
 }
 
+std::string counted(std::int64_t count, std::string_view word) {
+  return fmt::format("{} {}{}", with_commas(count), word, count == 1 ? "" : "s");
+}
+
 std::string human_bytes(double bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

@@ -9,6 +9,8 @@ namespace wam {
 
 // 1234567 -> "1,234,567".
 std::string with_commas(std::int64_t value);
+// "1 fault", "1,234 faults".
+std::string counted(std::int64_t count, std::string_view word);
 // Bytes in binary units with three digits: "1.23 GiB".
 std::string human_bytes(double bytes);
 // Seconds as "4.2 s", "3 min 05 s", "2 h 07 min".

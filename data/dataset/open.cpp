@@ -13,17 +13,6 @@
 namespace wam {
 namespace {
 
-WindowRule rule_of(const Embodiment& embodiment, const WindowDatasetOptions& options) {
-  return {options.blocks,           embodiment.action_horizon, embodiment.macro_stride,
-          embodiment.video_offsets, options.bug_compatible,    options.sampling};
-}
-
-InstructionRule instructions_of(const Embodiment& embodiment, bool bug_compatible) {
-  if (bug_compatible) return InstructionRule::kFirst;
-  return embodiment.language_choice == LanguageChoice::kUniform ? InstructionRule::kUniformProvided
-                                                                : InstructionRule::kFirstProvided;
-}
-
 // What the recipe and the records get wrong together, before any data is read.
 void check_options(const WindowDatasetOptions& options) {
   std::vector<std::string> problems;
@@ -33,7 +22,7 @@ void check_options(const WindowDatasetOptions& options) {
                                    options.view_height, options.view_width, options.blocks));
   }
   for (const auto& member : options.members) {
-    for (const auto& text : rule_problems(rule_of(member.embodiment, options))) {
+    for (const auto& text : rule_problems(window_rule(member.embodiment, options))) {
       problems.push_back(fmt::format("embodiment '{}': {}", member.embodiment.tag, text));
     }
     const Embodiment& first = options.members.front().embodiment;
@@ -147,8 +136,8 @@ SetScan scan(const DatasetMember& source, const WindowDatasetOptions& options) {
   return scan_episodes(
       *source.reader,
       indexed_facts(*source.reader, source.binding, options.scan_threads, options.index),
-      rule_of(source.embodiment, options),
-      instructions_of(source.embodiment, options.bug_compatible));
+      window_rule(source.embodiment, options),
+      instruction_rule(source.embodiment, options.bug_compatible));
 }
 
 Member make_member(const DatasetMember& source, const WindowDatasetOptions& options) {
@@ -156,8 +145,8 @@ Member make_member(const DatasetMember& source, const WindowDatasetOptions& opti
   const ViewGeometry geometry{source.binding.picture.height, source.binding.picture.width,
                               e.crop_scale, options.view_height, options.view_width};
   Member member{source,
-                rule_of(e, options),
-                instructions_of(e, options.bug_compatible),
+                window_rule(e, options),
+                instruction_rule(e, options.bug_compatible),
                 geometry,
                 std::make_shared<const ClipPlan>(clip_plan(e, geometry)),
                 VectorNormaliser::of_state(e, source.statistics),
@@ -195,6 +184,17 @@ WindowDataset::Part make_part(const Member& member,
 }
 
 }  // namespace
+
+WindowRule window_rule(const Embodiment& embodiment, const WindowDatasetOptions& options) {
+  return {options.blocks,           embodiment.action_horizon, embodiment.macro_stride,
+          embodiment.video_offsets, options.bug_compatible,    options.sampling};
+}
+
+InstructionRule instruction_rule(const Embodiment& embodiment, bool bug_compatible) {
+  if (bug_compatible) return InstructionRule::kFirst;
+  return embodiment.language_choice == LanguageChoice::kUniform ? InstructionRule::kUniformProvided
+                                                                : InstructionRule::kFirstProvided;
+}
 
 DatasetSplits open_window_datasets(WindowDatasetOptions options) {
   check_options(options);

@@ -9,8 +9,6 @@
 namespace wam {
 namespace {
 
-constexpr const char* kNotProvided = "not provided";
-
 // Frames with at least so many blocks.
 std::vector<std::int64_t> starts_of(const std::vector<std::int64_t>& blocks, std::int64_t least) {
   std::vector<std::int64_t> starts;

@@ -28,6 +28,9 @@ struct SetScan {
 // The span label of every frame.
 std::vector<std::int64_t> labels_of(const EpisodeFacts& facts);
 
+// What datasets write where they have no instruction.
+inline constexpr const char* kNotProvided = "not provided";
+
 // How one of several instructions is chosen.
 enum class InstructionRule {
   kUniformProvided,  // any that is neither empty nor "not provided"; "not provided" where all are

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::size_t kMostRuns = 100;
 
-// Ascending numbers, neighbours as "first-last"; the first kMostRuns of these.
-std::string in_runs(const std::vector<std::int64_t>& numbers) {
+}  // namespace
+
+std::string numbers_in_runs(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < numbers.size();) {
     if (runs.size() == kMostRuns)
@@ -25,8 +26,6 @@ std::string in_runs(const std::vector<std::int64_t>& numbers) {
   }
   return join(runs);
 }
-
-}  // namespace
 
 std::vector<std::string> scan_notes(const LeRobotReader& reader,
                                     const SetScan& scan,
@@ -50,7 +49,7 @@ std::vector<std::string> scan_notes(const LeRobotReader& reader,
         "{}: {} of {} episodes have no window, {} of them because they are shorter than {} frames: "
         "{}",
         name, without.size(), scan.episodes.size(), too_short, rule.shortest_episode(),
-        in_runs(without)));
+        numbers_in_runs(without)));
   }
   if (windows > 0) {
     notes.push_back(fmt::format(

@@ -34,12 +34,6 @@ std::vector<std::int64_t> read_integers(const LeRobotReader& reader,
   return {data, data + values.size(0)};
 }
 
-// An episode before its texts have places.
-struct RawEpisode {
-  EpisodeFacts facts;
-  std::vector<std::vector<std::pair<std::int64_t, std::string>>> language;
-};
-
 std::vector<FrameRun> read_labels(const LeRobotReader& reader,
                                   const Binding& binding,
                                   std::int64_t episode_idx) {
@@ -70,18 +64,6 @@ std::vector<std::pair<std::int64_t, std::string>> read_texts(const LeRobotReader
   return runs;
 }
 
-RawEpisode read_episode(const LeRobotReader& reader,
-                        const Binding& binding,
-                        std::int64_t episode_idx) {
-  RawEpisode out;
-  out.facts.length = reader.episode_length(episode_idx);
-  out.facts.labels = read_labels(reader, binding, episode_idx);
-  for (const auto& column : binding.language) {
-    out.language.push_back(read_texts(reader, episode_idx, column));
-  }
-  return out;
-}
-
 // All episodes, read by several threads.
 class FactsReader {
  public:
@@ -93,7 +75,7 @@ class FactsReader {
         errors_(episodes_.size()),
         stop_(episodes_.size()) {}
 
-  std::vector<RawEpisode> read(std::int64_t threads) {
+  std::vector<RawEpisodeFacts> read(std::int64_t threads) {
     std::vector<std::thread> pool;
     for (std::int64_t t = 1; t < threads; ++t) pool.emplace_back([this] { work(); });
     work();
@@ -108,7 +90,7 @@ class FactsReader {
   void work() {
     for (std::size_t e = next_++; e < stop_; e = next_++) {
       try {
-        episodes_[e] = read_episode(reader_, binding_, static_cast<std::int64_t>(e));
+        episodes_[e] = read_episode_facts(reader_, binding_, static_cast<std::int64_t>(e));
         tell();
       } catch (...) {
         errors_[e] = std::current_exception();
@@ -126,7 +108,7 @@ class FactsReader {
   const LeRobotReader& reader_;
   const Binding& binding_;
   const EpisodeProgress& progress_;
-  std::vector<RawEpisode> episodes_;
+  std::vector<RawEpisodeFacts> episodes_;
   std::vector<std::exception_ptr> errors_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> stop_;
@@ -135,6 +117,18 @@ class FactsReader {
 };
 
 }  // namespace
+
+RawEpisodeFacts read_episode_facts(const LeRobotReader& reader,
+                                   const Binding& binding,
+                                   std::int64_t episode_idx) {
+  RawEpisodeFacts out;
+  out.facts.length = reader.episode_length(episode_idx);
+  out.facts.labels = read_labels(reader, binding, episode_idx);
+  for (const auto& column : binding.language) {
+    out.language.push_back(read_texts(reader, episode_idx, column));
+  }
+  return out;
+}
 
 std::int64_t value_at(const std::vector<FrameRun>& runs, std::int64_t frame) {
   const auto after =
@@ -151,7 +145,7 @@ SetFacts read_facts(const LeRobotReader& reader,
   auto raw = FactsReader(reader, binding, progress).read(threads);
   SetFacts out;
   std::map<std::string, std::int64_t> place;
-  for (RawEpisode& episode : raw) {
+  for (RawEpisodeFacts& episode : raw) {
     for (const auto& column : episode.language) {
       auto& runs = episode.facts.language.emplace_back();
       for (const auto& [begin, text] : column) {

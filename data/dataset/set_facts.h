@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/embodiment/binding.h"
@@ -26,6 +27,16 @@ struct EpisodeFacts {
   std::vector<std::vector<FrameRun>> language;  // per language column: places in SetFacts::texts
   bool operator==(const EpisodeFacts&) const = default;
 };
+
+// The same before its texts have places in a common list: per language column where each begins.
+struct RawEpisodeFacts {
+  EpisodeFacts facts;  // without language
+  std::vector<std::vector<std::pair<std::int64_t, std::string>>> language;
+};
+// Errors: DataError naming dataset and episode.
+RawEpisodeFacts read_episode_facts(const LeRobotReader& reader,
+                                   const Binding& binding,
+                                   std::int64_t episode_idx);
 
 // What opening a dataset reads of its tables, whatever windows are then cut of it.
 struct SetFacts {

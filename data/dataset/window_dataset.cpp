@@ -156,9 +156,12 @@ RawClip WindowDataset::pictures(std::size_t member_idx,
   for (const auto& camera : member.source.binding.cameras) {
     raw.view_THWC.push_back(member.reader().read_frames(draws.episode_idx, camera, window.video));
     const at::Tensor& view = raw.view_THWC.back();
-    invariant(view.is_contiguous() && view.size(1) == member.geometry.in_height &&
-                  view.size(2) == member.geometry.in_width,
-              "a clip in the size that was announced");
+    require<ContentError>(
+        view.size(1) == member.geometry.in_height && view.size(2) == member.geometry.in_width,
+        "LeRobot dataset {}, episode {}, camera {}: pictures of {}x{}, those of the dataset are "
+        "{}x{}. Fix: scale the videos to one size, or leave the episode out.",
+        member.name(), member.reader().episode_number(draws.episode_idx), camera, view.size(1),
+        view.size(2), member.geometry.in_height, member.geometry.in_width);
   }
   return raw;
 }

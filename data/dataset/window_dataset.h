@@ -8,6 +8,7 @@
 
 #include "core/ops/picture/clip.h"
 #include "core/train/dataset.h"
+#include "data/dataset/scan.h"
 #include "data/dataset/set_index.h"
 #include "data/embodiment/binding.h"
 #include "data/embodiment/embodiment.h"
@@ -42,6 +43,11 @@ struct WindowDatasetOptions {
   std::int64_t scan_threads = 1;
   SetIndexOptions index;  // where the labels and texts of the tables are kept
 };
+
+// The windows of a record under these options (`members` have no part in it), and how one of
+// several instructions is chosen.
+WindowRule window_rule(const Embodiment& embodiment, const WindowDatasetOptions& options);
+InstructionRule instruction_rule(const Embodiment& embodiment, bool bug_compatible);
 
 // Everything that is drawn for a sample.
 struct SampleDraws {

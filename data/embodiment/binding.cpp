@@ -99,7 +99,7 @@ std::int64_t Binding::action_width() const {
   return total_width(action);
 }
 
-Binding bind(const LeRobotReader& reader, const Embodiment& embodiment) {
+Binding bind_columns(const LeRobotReader& reader, const Embodiment& embodiment) {
   const LeRobotMeta& meta = reader.meta();
   Binding out;
   out.state = vectors(reader, embodiment, VectorKind::kState);
@@ -119,6 +119,11 @@ Binding bind(const LeRobotReader& reader, const Embodiment& embodiment) {
     const auto* column = mapped(embodiment, "video." + view);
     out.cameras.push_back(column != nullptr ? column->column : find_camera(meta, view));
   }
+  return out;
+}
+
+Binding bind(const LeRobotReader& reader, const Embodiment& embodiment) {
+  Binding out = bind_columns(reader, embodiment);
   out.picture = common_size(reader, embodiment, out);
   return out;
 }

@@ -23,6 +23,10 @@ struct Binding {
   [[nodiscard]] std::int64_t action_width() const;
 };
 
+// The same without `picture`: opens the first episode's table, and decodes nothing. Errors: as
+// bind.
+Binding bind_columns(const LeRobotReader& reader, const Embodiment& embodiment);
+
 // Opens the first episode's table and the first picture of every camera: a dataset that does not
 // fit its embodiment is found here, in well under a second.
 // Errors: DataError naming dataset and key, column or camera, with the names that exist; cameras of

@@ -186,9 +186,10 @@ LeRobotMeta read_lerobot_meta(const std::filesystem::path& root) {
   meta.root = root;
   meta.info = read_info(root);
   if (meta.info.is_v3()) meta.videos = video_features(meta.info);
-  meta.episodes = used_episodes(
-      meta.info.is_v3() ? read_episode_tables(root, meta.videos) : read_episode_lines(root),
-      meta.info, meta.notes);
+  auto listed =
+      meta.info.is_v3() ? read_episode_tables(root, meta.videos) : read_episode_lines(root);
+  meta.num_listed = static_cast<std::int64_t>(listed.size());
+  meta.episodes = used_episodes(std::move(listed), meta.info, meta.notes);
   require<DataError>(!meta.episodes.empty(),
                      "LeRobot dataset {}: no episode (the episode list is empty, or info.json "
                      "discards all of it). Fix: give a dataset with episodes.",

@@ -114,6 +114,7 @@ struct LeRobotMeta {
   std::vector<std::string> videos;  // v3.0: features of dtype video, in the order of info.json
   // Ascending numbers, not empty; without discarded ones and those outside of splits.train.
   std::vector<LeRobotEpisode> episodes;
+  std::int64_t num_listed = 0;                // of the episode list, used or not
   std::map<std::int64_t, std::string> tasks;  // task_index -> text
   std::optional<LeRobotModality> modality;    // meta/modality.json, where present
   std::string embodiment_tag;                 // meta/embodiment.json; empty where absent

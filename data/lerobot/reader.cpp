@@ -70,6 +70,7 @@ struct LeRobotReader::Impl {
   at::Tensor table_pictures(const TableRows& rows,
                             const std::string& camera,
                             std::span<const std::int64_t> frames);
+  EpisodeVideo video_of(std::int64_t episode_idx, const std::string& camera);
   VideoFrames video_frames(std::int64_t episode_idx,
                            const std::string& camera,
                            std::span<const std::int64_t> frames);
@@ -121,14 +122,18 @@ at::Tensor LeRobotReader::Impl::table_pictures(const TableRows& rows,
   return stack_pictures(picture_HWC, camera);
 }
 
+EpisodeVideo LeRobotReader::Impl::video_of(std::int64_t episode_idx, const std::string& camera) {
+  VideoSpan span = layout->video(episode(episode_idx), camera);
+  if (span.file_frames == 0) span.file_frames = length_of(episode_idx);
+  auto index = videos.index(span.path);
+  return {std::move(span), std::move(index)};
+}
+
 VideoFrames LeRobotReader::Impl::video_frames(std::int64_t episode_idx,
                                               const std::string& camera,
                                               std::span<const std::int64_t> frames) {
   check_frames(episode_idx, length_of(episode_idx), frames);
-  const LeRobotEpisode& e = episode(episode_idx);
-  VideoSpan span = layout->video(e, camera);
-  if (span.file_frames == 0) span.file_frames = length_of(episode_idx);
-  const auto video = videos.index(span.path);
+  const auto [span, video] = video_of(episode_idx, camera);
   std::vector<std::int64_t> ordinals(frames.begin(), frames.end());
   if (video->num_frames() == span.file_frames) {
     for (auto& ordinal : ordinals) ordinal += span.first_frame;
@@ -219,6 +224,18 @@ std::vector<std::filesystem::path> LeRobotReader::video_files(const std::string&
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
+}
+
+std::filesystem::path LeRobotReader::table_file(std::int64_t episode_idx) const {
+  return impl_->layout->table(impl_->episode(episode_idx));
+}
+
+std::filesystem::path LeRobotReader::video_file(std::int64_t episode_idx,
+                                                const std::string& camera) const {
+  if (!impl_->is_video(camera)) return {};
+  return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera), [&] {
+    return impl_->layout->video(impl_->episode(episode_idx), camera).path;
+  });
 }
 
 std::vector<TableColumn> LeRobotReader::table_columns(std::int64_t episode_idx) const {
@@ -323,6 +340,11 @@ std::optional<VideoFrames> LeRobotReader::video_frames(std::int64_t episode_idx,
   if (!impl_->is_video(camera)) return std::nullopt;
   return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera),
                            [&] { return impl_->video_frames(episode_idx, camera, frames); });
+}
+
+EpisodeVideo LeRobotReader::video(std::int64_t episode_idx, const std::string& camera) const {
+  return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera),
+                           [&] { return impl_->video_of(episode_idx, camera); });
 }
 
 PictureSize LeRobotReader::picture_size(const std::string& camera) const {

@@ -13,10 +13,13 @@
 
 #include "data/lerobot/columns.h"
 #include "data/lerobot/episode_filter.h"
+#include "data/lerobot/layout.h"
 #include "data/lerobot/meta.h"
 #include "data/lerobot/parquet_table.h"
 
 namespace wam {
+
+struct VideoIndex;
 
 // Height and width of a camera's pictures, in pixels.
 struct PictureSize {
@@ -29,6 +32,12 @@ struct PictureSize {
 struct VideoFrames {
   std::filesystem::path path;
   std::vector<std::int64_t> ordinals;
+};
+
+// A camera's video of an episode: which part of which file, and where that file's frames are.
+struct EpisodeVideo {
+  VideoSpan span;                           // file_frames is known
+  std::shared_ptr<const VideoIndex> index;  // of the whole file
 };
 
 // Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
@@ -85,6 +94,12 @@ class LeRobotReader {
   // The videos of a camera; none where its pictures are in the tables.
   [[nodiscard]] std::vector<std::filesystem::path> video_files(const std::string& camera) const;
 
+  // The table that should hold an episode's rows (v3.0: as the list says), and the video of one of
+  // its cameras; empty where its pictures are in the table. Whether they exist or not.
+  [[nodiscard]] std::filesystem::path table_file(std::int64_t episode_idx) const;
+  [[nodiscard]] std::filesystem::path video_file(std::int64_t episode_idx,
+                                                 const std::string& camera) const;
+
   // Columns that the episode's table really has (info.json may promise others). Opens the table's
   // footer only, so that a missing action column is found cheaply at the start.
   [[nodiscard]] std::vector<std::string> columns(std::int64_t episode_idx) const;
@@ -122,6 +137,9 @@ class LeRobotReader {
   [[nodiscard]] std::optional<VideoFrames> video_frames(std::int64_t episode_idx,
                                                         const std::string& camera,
                                                         std::span<const std::int64_t> frames) const;
+  // Where all of an episode come from, by the container alone: nothing is decoded. For cameras
+  // whose pictures are videos.
+  [[nodiscard]] EpisodeVideo video(std::int64_t episode_idx, const std::string& camera) const;
   // Size of the camera's pictures, from frame 0 of the first episode (info.json is not trusted).
   // Decodes that frame at each call.
   [[nodiscard]] PictureSize picture_size(const std::string& camera) const;

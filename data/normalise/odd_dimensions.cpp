@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/core.h>
+
 namespace wam {
 namespace {
 
@@ -49,6 +51,30 @@ void look_at(const std::map<std::string, KeyStatistics>& keys,
 }
 
 }  // namespace
+
+std::string describe(const OddDimension& odd,
+                     const KeyStatistics& key,
+                     const std::string& min_place,
+                     const std::string& max_place) {
+  const std::size_t d = odd.dimension;
+  switch (odd.oddity) {
+    case Oddity::kConstant:
+      return fmt::format("every value is {:.6g}", key.min[d]);
+    case Oddity::kNearConstant:
+      return fmt::format("every value lies between {:.9g} and {:.9g}", key.min[d], key.max[d]);
+    case Oddity::kRarelyMoves:
+      return fmt::format("q01 and q99 are both {:.6g}, the extremes {:.6g} ({}) and {:.6g} ({})",
+                         key.q01[d], key.min[d], min_place, key.max[d], max_place);
+    case Oddity::kOutlier:
+      break;
+  }
+  std::string far;
+  if (odd.is_min_far) far = fmt::format("min {:.6g} ({})", key.min[d], min_place);
+  if (odd.is_max_far) {
+    far += fmt::format("{}max {:.6g} ({})", far.empty() ? "" : " and ", key.max[d], max_place);
+  }
+  return fmt::format("{}, where 98 % lie between {:.6g} and {:.6g}", far, key.q01[d], key.q99[d]);
+}
 
 std::vector<OddDimension> odd_dimensions(const Statistics& statistics) {
   std::vector<OddDimension> out;

@@ -40,6 +40,13 @@ struct OddDimension {
   bool operator==(const OddDimension&) const = default;
 };
 
+// What is odd about it, for people: "max 1e+06 (PLACE), where 98 % lie between -1 and 1". The
+// places are those of the dimension's extremes.
+std::string describe(const OddDimension& odd,
+                     const KeyStatistics& key,
+                     const std::string& min_place,
+                     const std::string& max_place);
+
 // In the order of keys, state first; at most one a dimension, the first that holds.
 std::vector<OddDimension> odd_dimensions(const Statistics& statistics);
 

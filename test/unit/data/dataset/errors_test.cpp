@@ -99,6 +99,27 @@ TEST_CASE("a video that is cut off, empty or something else is bad content, a mi
   CHECK_THROWS_WITH(load(), Catch::Contains("episode 1") && Catch::Contains("frame"));
 }
 
+TEST_CASE("an episode with pictures of another size is bad content") {
+  const TempFolder folder;
+  const TempFolder other;
+  if (!writes_video_set(folder.path())) return;
+  wam::test::write_arm_set(other.path(),
+                           {.layout = wam::lerobot_writer::PictureLayout::kMp4, .height = 48});
+  const auto splits = open_window_datasets(arm_options(arm_member(folder.path())));
+  const auto& dataset = *splits.training;
+  const std::string file = "videos/chunk-000/observation.images.right/episode_000001.mp4";
+  std::filesystem::copy_file(other.path() / file, folder.path() / file,
+                             std::filesystem::copy_options::overwrite_existing);
+  std::uint64_t window = 0;
+  while (dataset.identify(window).episode != 1) ++window;
+  const auto load = [&] { return dataset.load(window, 0, wam::Transforms::kTraining); };
+
+  CHECK_THROWS_AS(load(), wam::ContentError);
+  CHECK_THROWS_WITH(load(), Catch::Contains("episode 1, camera observation.images.right") &&
+                                Catch::Contains("48x64") && Catch::Contains("32x64") &&
+                                Catch::Contains("Fix:"));
+}
+
 TEST_CASE("a state that is not finite is bad content of the windows that use it") {
   const TempFolder folder;
   const TempFolder whole;
