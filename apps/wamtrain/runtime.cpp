@@ -16,6 +16,7 @@
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_inputs.h"
 #include "apps/wamtrain/run_start.h"
+#include "apps/wamtrain/texts_on_ranks.h"
 #include "apps/wamtrain/training_parts.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
@@ -101,15 +102,6 @@ class Run {
     return expected_run(recipe_, inputs_, device_, ranks_.env().world_size);
   }
 
-  [[nodiscard]] std::vector<std::string> prompts() const {
-    std::vector<std::string> all = inputs_.data.splits.training->prompts();
-    if (inputs_.data.splits.held_back) {
-      const auto more = inputs_.data.splits.held_back->prompts();
-      all.insert(all.end(), more.begin(), more.end());
-    }
-    return all;
-  }
-
   void build_model() {
     prepare_device({.device = device_,
                     .cpu_threads = static_cast<int>(recipe_.threads),
@@ -124,7 +116,8 @@ class Run {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
     }
     const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
-    prepare_texts(placement);
+    text_ = texts_on_ranks(recipe_, all_prompts(inputs_.data.splits),
+                           inputs_.hash_of("text_encoder"), placement, ranks_, log_);
     encoders_ = load_encoders(recipe_, placement, log_);
     model_ = make_model(recipe_, device_, *encoders_, clock_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
@@ -153,15 +146,6 @@ class Run {
     const auto hosts = ranks_.exchange()("hosts", ranks_.env().host);
     const auto advice = scattered_groups_advice(hosts, layout_.shard_ranks);
     if (advice && ranks_.is_first()) log_.warn("parallel: " + *advice);
-  }
-
-  // The first rank embeds what is missing; the others find it in the cache.
-  void prepare_texts(const FrozenPlacement& placement) {
-    const auto prepare = [&] {
-      text_ = prepare_text(recipe_, prompts(), inputs_.hash_of("text_encoder"), placement, log_);
-    };
-    ranks_.first_does(prepare);
-    if (!ranks_.is_first()) prepare();
   }
 
   // Weights and position: of the checkpoint, or of a fresh run.

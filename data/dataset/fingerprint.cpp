@@ -59,7 +59,7 @@ Json describe_member(const Member& member) {
   for (const EpisodeScan& scan : member.scan.episodes) windows += scan.starts.size();
   return {{"embodiment", source.embodiment.tag},
           {"embodiment_record", hash_of(describe(source.embodiment))},
-          {"statistics", hash_of(metadata_text({{source.statistics.tag, source.statistics}}))},
+          {"statistics", hash_of(metadata_text({{source.statistics->tag, *source.statistics}}))},
           {"weight", source.weight},
           {"num_episodes", member.scan.episodes.size()},
           {"num_windows", windows},

@@ -175,10 +175,10 @@ void WindowDataset::fill_vectors(std::size_t member_idx,
   auto action = gather(member.reader(), draws.episode_idx, binding.action, window.action,
                        binding.action_width());
   make_relative(member.source, state, action, member.rule.horizon);
-  sample.state_NS = normalised(member.state, state, options.state_width);
-  sample.action_PA = normalised(member.action, action, options.action_width);
+  sample.state_NS = normalised(member.state.value(), state, options.state_width);
+  sample.action_PA = normalised(member.action.value(), action, options.action_width);
   sample.action_mask_PA = at::zeros(sample.action_PA.sizes(), at::kBool);
-  sample.action_mask_PA.narrow(1, 0, member.action.width()).fill_(true);
+  sample.action_mask_PA.narrow(1, 0, member.action->width()).fill_(true);
 }
 
 std::vector<std::string> WindowDataset::prompts() const {
@@ -195,12 +195,12 @@ std::vector<std::string> WindowDataset::prompts() const {
 }
 
 ActionMeaning WindowDataset::action_meaning(std::int32_t dataset) const {
-  return {common_->members.at(static_cast<std::size_t>(dataset)).action.names()};
+  return {common_->members.at(static_cast<std::size_t>(dataset)).action.value().names()};
 }
 
 at::Tensor WindowDataset::physical_actions(std::int32_t dataset,
                                            const at::Tensor& action_PA) const {
-  const auto& normaliser = common_->members.at(static_cast<std::size_t>(dataset)).action;
+  const auto& normaliser = common_->members.at(static_cast<std::size_t>(dataset)).action.value();
   const at::Tensor in = action_PA.narrow(1, 0, normaliser.width()).to(at::kDouble).contiguous();
   at::Tensor out = at::empty(in.sizes(), at::kDouble);
   for (std::int64_t row = 0; row < in.size(0); ++row) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ struct DatasetMember {
   std::shared_ptr<const LeRobotReader> reader;
   Embodiment embodiment;
   Binding binding;
-  Statistics statistics;
+  // Nothing: for pictures and prompts alone. Then neither `load`, `make`, `fingerprint` nor
+  // `physical_actions` may be called.
+  std::optional<Statistics> statistics;
   double weight = 1;
   std::int64_t held_back_episodes = 0;  // of those that have a window
 };

@@ -16,8 +16,6 @@
 namespace wam {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A killed process loses at most this much work, and a large data set makes hundreds of files.
 constexpr std::size_t kPackBytes = std::size_t{64} << 20;
 // What a killed process left half-written is removed after this time.
@@ -36,29 +34,6 @@ void remove_if_stale(const std::filesystem::path& path) {
   std::filesystem::remove(path, ignored);
 }
 
-// Says how far it is, not more often than a reader can follow.
-class Progress {
- public:
-  Progress(Log& log, std::size_t total)
-      : log_(log), total_(total), interval_(log.is_terminal() ? 0.5 : 30) {}
-
-  void done(std::size_t count) {
-    const double now_s = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (now_s - shown_s_ < interval_) return;
-    shown_s_ = now_s;
-    const double left_s = now_s / static_cast<double>(count) * static_cast<double>(total_ - count);
-    log_.progress(fmt::format("text embeddings: {} of {} prompts, {} left", count, total_,
-                              human_seconds(left_s)));
-  }
-
- private:
-  Log& log_;
-  std::size_t total_;
-  double interval_;
-  Clock::time_point start_ = Clock::now();
-  double shown_s_ = 0;
-};
-
 }  // namespace
 
 TextCache::TextCache(Options options, const Tokenizer& tokenizer, Log& log)
@@ -73,6 +48,12 @@ const std::string& TextCache::clean(const std::string& prompt) {
   const auto known = cleaned_.find(prompt);
   if (known != cleaned_.end()) return known->second;
   return cleaned_.emplace(prompt, clean_text(prompt)).first->second;
+}
+
+std::uint64_t TextCache::bytes_of(const std::vector<std::string>& prompts) {
+  std::uint64_t tokens = 0;
+  for (const std::string& prompt : prompts) tokens += tokenizer_.encode_clean(clean(prompt)).size();
+  return tokens * static_cast<std::uint64_t>(options_.width) * sizeof(c10::BFloat16);
 }
 
 void TextCache::scan() {
@@ -139,8 +120,11 @@ std::vector<std::string> TextCache::missing(const std::vector<std::string>& prom
 void TextCache::fill(const std::vector<std::string>& prompts, const EncodeText& encode) {
   const std::vector<std::string> todo = missing(prompts);
   if (!todo.empty()) {
-    log_.info(fmt::format("text embeddings: computing {} prompts into {}",
-                          with_commas(static_cast<std::int64_t>(todo.size())), folder_.string()));
+    const std::uint64_t bytes = bytes_of(todo);
+    check_free_space(folder_, bytes, "storing text embeddings");
+    log_.info(fmt::format("text embeddings: computing {} prompts, {}, into {}",
+                          with_commas(static_cast<std::int64_t>(todo.size())),
+                          human_bytes(static_cast<double>(bytes)), folder_.string()));
     compute(todo, encode);
     const std::vector<std::string> left = missing(prompts);
     require<DataError>(
@@ -154,8 +138,7 @@ void TextCache::fill(const std::vector<std::string>& prompts, const EncodeText& 
 void TextCache::compute(const std::vector<std::string>& prompts, const EncodeText& encode) {
   std::vector<TextEntry> pending;
   std::size_t bytes = 0;
-  std::size_t done = 0;
-  Progress progress(log_, prompts.size());
+  std::int64_t done = 0;
   for (const std::string& prompt : prompts) {
     const std::string& text = clean(prompt);
     // Another process may have stored it in the meantime.
@@ -167,10 +150,12 @@ void TextCache::compute(const std::vector<std::string>& prompts, const EncodeTex
       store(pending);
       bytes = 0;
     }
-    progress.done(++done);
+    ++done;
+    if (options_.on_progress) {
+      options_.on_progress(done, static_cast<std::int64_t>(prompts.size()));
+    }
   }
   store(pending);
-  log_.end_progress();
 }
 
 TextEntry TextCache::embed(const std::string& text, const EncodeText& encode) const {

@@ -15,6 +15,7 @@
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/prompt_texts.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/training_parts.h"
 #include "core/base/errors.h"
@@ -292,9 +293,11 @@ BenchResult bench_loop(const BenchContext& context) {
   DataStream stream(context, nullptr);
   const Tokenizer tokenizer(context.recipe.options.model.components.tokenizer);
   const FrozenPart text = text_part(context.recipe, tokenizer.vocabulary_size());
-  stream.text = prepare_text(context.recipe, stream.data.splits.training->prompts(),
-                             hash_hex(frozen_fingerprint(text.model, text.source)),
-                             placement_of(context), context.log);
+  auto texts = std::make_unique<PromptTexts>(context.recipe,
+                                             hash_hex(frozen_fingerprint(text.model, text.source)),
+                                             placement_of(context), context.log);
+  texts->prepare(stream.data.splits.training->prompts());
+  stream.text = std::move(texts);
   const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
   stream.open(context);
   return StepsBench(context, *encoders, context.mesh)
