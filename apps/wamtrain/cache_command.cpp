@@ -4,6 +4,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/exit_code.h"
+#include "apps/wamtrain/latents_on_ranks.h"
 #include "apps/wamtrain/load_on_ranks.h"
 #include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/ranks.h"
@@ -39,7 +40,18 @@ void cache_texts(const ResolvedRecipe& recipe,
                        texts->folder().string()));
 }
 
-int cache_as_one(const ResolvedRecipe& recipe, Ranks& ranks) {
+void cache_latents(const ResolvedRecipe& recipe,
+                   const FrozenPlacement& placement,
+                   bool rebuilds,
+                   Ranks& ranks,
+                   Log& log) {
+  const auto windows = open_pictures(recipe, log).training;
+  const EncoderHashes hashes{.vae = weights_hash(vae_part(recipe), ranks),
+                             .image_encoder = weights_hash(image_part(recipe), ranks)};
+  encode_latents(recipe, windows, hashes, placement, rebuilds, ranks, log);
+}
+
+int cache_as_one(const CacheArguments& arguments, const ResolvedRecipe& recipe, Ranks& ranks) {
   Log log({.console = ranks.is_first(), .file = ""});
   const c10::Device device = resolve_device(recipe, ranks.env());
   place_on_cores(recipe, ranks.env(), device, log);
@@ -48,8 +60,26 @@ int cache_as_one(const ResolvedRecipe& recipe, Ranks& ranks) {
                   .deterministic = recipe.options.precision.deterministic});
   log.info("device: " + describe_device(device));
   const FrozenPlacement placement{.device = device, .type = compute_type(recipe)};
-  cache_texts(recipe, placement, ranks, log);
+  if (arguments.what == CacheWhat::kText) {
+    cache_texts(recipe, placement, ranks, log);
+  } else {
+    cache_latents(recipe, placement, arguments.rebuilds, ranks, log);
+  }
   return kExitOk;
+}
+
+void check(const CacheArguments& arguments, const ResolvedRecipe& recipe) {
+  const bool is_text = arguments.what == CacheWhat::kText;
+  require<ConfigError>(
+      !is_text || !arguments.rebuilds,
+      "cache --rebuild: text embeddings are kept by encoder, tokenizer and text, and are never of "
+      "something else. Fix: leave --rebuild out.");
+  require<ConfigError>(
+      is_text || recipe.options.data.augmentations > 0,
+      "cache --what latents: data.augmentations is 0, so that pictures are cropped and jittered "
+      "anew "
+      "each time that they come, and no latent comes twice. Fix: data.augmentations: 1 (the centre "
+      "crop, no jitter) or a few, such as 4, and data.latents: cached.");
 }
 
 }  // namespace
@@ -58,12 +88,14 @@ int cache_command(const CacheArguments& arguments) {
   const LaunchEnv env = read_launch_env(process_environment());
   const auto recipe = load_on_ranks(arguments.recipe, env, [&] {
     const auto& [file, overrides] = arguments.recipe;
-    return load_recipe_for_training(file, overrides, env.local_world_size);
+    auto loaded = load_recipe_for_training(file, overrides, env.local_world_size);
+    check(arguments, loaded);
+    return loaded;
   });
   const RunSection& run = recipe.options.run;
   make_folders(run.dir);
   Ranks ranks(run.dir, std::chrono::milliseconds(static_cast<std::int64_t>(1000 * run.timeout_s)));
-  return ranks.run([&] { return cache_as_one(recipe, ranks); });
+  return ranks.run([&] { return cache_as_one(arguments, recipe, ranks); });
 }
 
 }  // namespace wam

@@ -62,6 +62,8 @@ void add_cache(CLI::App& app, Action& action) {
           },
           join(all_names<CacheWhat>()))
       ->required();
+  command.add_flag("--rebuild", arguments->rebuilds,
+                   "Where cached latents are of something else: remove them, and begin anew");
   command.callback([&action, arguments] { action = [=] { return cache_command(*arguments); }; });
 }
 

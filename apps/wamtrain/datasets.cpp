@@ -128,6 +128,7 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.action_width = recipe.model.config.action_width;
   options.sampling = recipe.options.data.sampling;
   options.bug_compatible = recipe.options.data.bug_compatible;
+  options.augmentations = recipe.options.data.augmentations;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
   options.index.folder = recipe.index_cache;

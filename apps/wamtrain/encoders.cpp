@@ -1,5 +1,6 @@
 #include "apps/wamtrain/encoders.h"
 
+#include "apps/wamtrain/latents.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "models/text/umt5.h"
@@ -77,6 +78,18 @@ class Encoders : public FrozenEncoders {
   ClipTower clip_;
 };
 
+// All batches come encoded.
+class NoEncoders : public FrozenEncoders {
+ public:
+  at::Tensor encode_video(const at::Tensor& /*video*/) override { refuse(); }
+  at::Tensor clip_features(const at::Tensor& /*first_frame*/) override { refuse(); }
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw InvariantError("pictures to encode in a run with cached latents");
+  }
+};
+
 void say_loading(const FrozenPart& part, Log& log) {
   log.info(fmt::format("{}: {} parameters from {}", part.model.what,
                        with_commas(part.model.needed_numel()), part.origin));
@@ -116,6 +129,13 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
   say_loading(image, log);
   ClipTower clip(clip_config(preset), load_frozen(image.model, image.source, placement));
   return std::make_unique<Encoders>(std::move(video), std::move(clip));
+}
+
+std::unique_ptr<FrozenEncoders> load_encoders_to_train(const ResolvedRecipe& recipe,
+                                                       const FrozenPlacement& placement,
+                                                       Log& log) {
+  if (caches_latents(recipe)) return std::make_unique<NoEncoders>();
+  return load_encoders(recipe, placement, log);
 }
 
 Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,

@@ -38,6 +38,12 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
                                               const FrozenPlacement& placement,
                                               Log& log);
 
+// The same for a run: where it takes its latents from a cache, nothing is loaded, and whoever asks
+// for an encoding is at fault.
+std::unique_ptr<FrozenEncoders> load_encoders_to_train(const ResolvedRecipe& recipe,
+                                                       const FrozenPlacement& placement,
+                                                       Log& log);
+
 // The text encoder on the device. Training has it only while it embeds prompts.
 Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
                               std::int64_t vocabulary,

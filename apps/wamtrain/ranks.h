@@ -44,6 +44,9 @@ class Ranks {
   // The same without a result.
   void first_does(const std::function<void()>& work);
 
+  // Whether this rank alone was asked to stop (core/train/stop_signal.h): for work in which ranks
+  // need not stop at the same place.
+  [[nodiscard]] bool stop_requested() const noexcept { return signal_.requested(); }
   // Until every rank has come here, however long that takes. Errors: none; where a rank dies the
   // watch ends this one.
   void wait_for_all();

@@ -8,6 +8,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
@@ -59,6 +60,7 @@ class Run {
         layout_(layout_of(
             recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
         device_(resolve_device(recipe, ranks.env())),
+        placement_{.device = device_, .type = compute_type(recipe)},
         clock_(device_) {}
 
   // `attempts`: the first rank's; null on the others.
@@ -83,6 +85,10 @@ class Run {
     place_on_cores(recipe_, ranks_.env(), device_, log_);
     inputs_ = read_inputs(recipe_, ranks_, log_);
     if (inputs_.start) check_same_run(inputs_.start->manifest().run, expected(), log_);
+    latents_ = open_latents(
+        recipe_, *inputs_.data.splits.training,
+        {.vae = inputs_.hash_of("vae"), .image_encoder = inputs_.hash_of("image_encoder")},
+        placement_, log_);
     ranks_.first_does([&] {
       write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
       write_metadata(statistics_file(recipe_), inputs_.data.statistics);
@@ -115,10 +121,9 @@ class Run {
         recipe_.options.run.device == DeviceChoice::kAuto) {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
     }
-    const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
     text_ = texts_on_ranks(recipe_, all_prompts(inputs_.data.splits),
-                           inputs_.hash_of("text_encoder"), placement, ranks_, log_);
-    encoders_ = load_encoders(recipe_, placement, log_);
+                           inputs_.hash_of("text_encoder"), placement_, ranks_, log_);
+    encoders_ = load_encoders_to_train(recipe_, placement_, log_);
     model_ = make_model(recipe_, device_, *encoders_, clock_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
@@ -227,7 +232,8 @@ class Run {
 
   [[nodiscard]] std::shared_ptr<const Dataset> guarded(
       const std::shared_ptr<WindowDataset>& split) const {
-    return std::make_shared<const GuardedDataset>(split, bad_sample_rule(recipe_, *split));
+    return std::make_shared<const GuardedDataset>(with_latents(split, latents_),
+                                                  bad_sample_rule(recipe_, *split));
   }
 
   void open_validation() {
@@ -302,8 +308,10 @@ class Run {
   Log& log_;
   Layout layout_;
   at::Device device_;
+  FrozenPlacement placement_;
   StepClock clock_;
   RunInputs inputs_;
+  LatentCaches latents_;  // none where they are encoded live
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;
   std::unique_ptr<Sharding> sharding_;  // outlives the model, whose graphs hold its addresses

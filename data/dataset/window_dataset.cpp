@@ -80,11 +80,16 @@ SampleDraws WindowDataset::draw(std::uint64_t window_idx,
   if (common_->options.bug_compatible) redraw(at, ordinal);
   const auto& member = common_->members[at.member];
   const bool training = transforms == Transforms::kTraining;
-  SampleDraws draws{at.episode_idx, at.start, {}, 0};
+  SampleDraws draws{at.episode_idx, at.start, 0, {}, 0};
   const std::uint64_t seed = common_->options.seed;
-  draws.clip = training ? draw_clip(member.geometry, member.source.embodiment.jitter,
-                                    CounterStream(seed, Purpose::kAugmentation, ordinal))
-                        : centre_clip(member.geometry);
+  const CounterStream augmentation(seed, Purpose::kAugmentation, ordinal);
+  if (training && augmentations() == 0) {
+    draws.clip = draw_clip(member.geometry, member.source.embodiment.jitter, augmentation);
+  } else {
+    const auto fixed = static_cast<std::uint64_t>(augmentations());
+    draws.augmentation = training ? static_cast<std::int64_t>(augmentation.below(fixed, 0)) : 0;
+    draws.clip = fixed_draws(at.member, at.episode_idx, at.start, draws.augmentation);
+  }
   const auto texts = texts_at(member.scan, at.episode_idx, at.start);
   const auto eligible = eligible_texts(texts, member.instructions);
   invariant(!eligible.empty(), "a start without an instruction");
@@ -126,12 +131,18 @@ std::vector<VideoFrames> WindowDataset::videos(std::size_t member_idx,
 }
 
 Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+  RawClip clip = recorded(member_idx, draws);
+  Sample sample = make_vectors(member_idx, draws);
+  sample.clip = std::move(clip);
+  return sample;
+}
+
+Sample WindowDataset::make_vectors(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
   const Window window = window_of(member_idx, draws);
   Sample sample;
   sample.id = {static_cast<std::int32_t>(member_idx),
                member.reader().episode_number(draws.episode_idx), draws.start};
-  sample.clip = pictures(member_idx, draws, window);
   fill_vectors(member_idx, draws, window, sample);
   const auto texts = texts_at(member.scan, draws.episode_idx, draws.start);
   const std::string& text = texts[draws.language_key];
@@ -141,18 +152,24 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
   return sample;
 }
 
+// A clip of a member, but for its pictures and draws.
+RawClip WindowDataset::no_pictures(std::size_t member_idx) const {
+  RawClip raw;
+  raw.plan = common_->members[member_idx].plan;
+  for (const auto& other : common_->members) {
+    const auto pictures = other.plan->num_views * other.rule.clip_frames();
+    raw.room = std::max(raw.room, pictures * other.plan->picture_bytes());
+  }
+  return raw;
+}
+
 // The pictures of every view of a window, as recorded.
 RawClip WindowDataset::pictures(std::size_t member_idx,
                                 const SampleDraws& draws,
                                 const Window& window) const {
   const auto& member = common_->members[member_idx];
-  RawClip raw;
-  raw.plan = member.plan;
+  RawClip raw = no_pictures(member_idx);
   raw.draws = draws.clip;
-  for (const auto& other : common_->members) {
-    const auto pictures = other.plan->num_views * other.rule.clip_frames();
-    raw.room = std::max(raw.room, pictures * other.plan->picture_bytes());
-  }
   for (const auto& camera : member.source.binding.cameras) {
     raw.view_THWC.push_back(member.reader().read_frames(draws.episode_idx, camera, window.video));
     const at::Tensor& view = raw.view_THWC.back();

@@ -1,7 +1,6 @@
 #include "data/text_cache/text_cache.h"
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "core/base/format.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
+#include "core/io/shared_folder.h"
 #include "data/tokenizer/clean_text.h"
 
 namespace wam {
@@ -18,20 +18,11 @@ namespace {
 
 // A killed process loses at most this much work, and a large data set makes hundreds of files.
 constexpr std::size_t kPackBytes = std::size_t{64} << 20;
-// What a killed process left half-written is removed after this time.
-constexpr std::chrono::hours kStale{24};
 
 std::string folder_key(const TextCache::Options& options, const Tokenizer& tokenizer) {
   const std::string parts =
       fmt::format("{}|{}|{}", options.weights, tokenizer.fingerprint(), options.width);
   return "text_" + hash_hex(content_hash(parts.data(), parts.size()));
-}
-
-void remove_if_stale(const std::filesystem::path& path) {
-  std::error_code ignored;  // another process may remove it at the same time
-  const auto written = std::filesystem::last_write_time(path, ignored);
-  if (ignored || std::filesystem::file_time_type::clock::now() - written < kStale) return;
-  std::filesystem::remove(path, ignored);
 }
 
 }  // namespace
