@@ -48,7 +48,8 @@ void cache_latents(const ResolvedRecipe& recipe,
   const auto windows = open_pictures(recipe, log).training;
   const EncoderHashes hashes{.vae = weights_hash(vae_part(recipe), ranks),
                              .image_encoder = weights_hash(image_part(recipe), ranks)};
-  encode_latents(recipe, windows, hashes, placement, rebuilds, ranks, log);
+  encode_latents(recipe, windows, {.hashes = hashes, .placement = placement, .rebuilds = rebuilds},
+                 ranks, log);
 }
 
 int cache_as_one(const CacheArguments& arguments, const ResolvedRecipe& recipe, Ranks& ranks) {

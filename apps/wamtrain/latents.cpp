@@ -2,8 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/wamtrain/encoders.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
+#include "core/io/hash.h"
 #include "core/io/tensor_file.h"
 
 namespace wam {
@@ -84,6 +86,19 @@ LatentCaches open_latents(const ResolvedRecipe& recipe,
         CachedClips{.clips = std::move(clips), .latents = LatentCache(options)}));
   }
   return out;
+}
+
+LatentCaches open_latents(const ResolvedRecipe& recipe,
+                          const WindowDataset& windows,
+                          const FrozenPlacement& placement,
+                          Log& log) {
+  if (!caches_latents(recipe)) return {};
+  const auto hash = [](const FrozenPart& part) {
+    return hash_hex(frozen_fingerprint(part.model, part.source));
+  };
+  return open_latents(recipe, windows,
+                      {.vae = hash(vae_part(recipe)), .image_encoder = hash(image_part(recipe))},
+                      placement, log);
 }
 
 std::shared_ptr<const Dataset> with_latents(const std::shared_ptr<const WindowDataset>& windows,

@@ -41,6 +41,12 @@ LatentCaches open_latents(const ResolvedRecipe& recipe,
                           const FrozenPlacement& placement,
                           Log& log);
 
+// The same, and reads the encoders' weights for their hashes.
+LatentCaches open_latents(const ResolvedRecipe& recipe,
+                          const WindowDataset& windows,
+                          const FrozenPlacement& placement,
+                          Log& log);
+
 // The windows of a split as they are trained on: with cached latents, where there are caches.
 std::shared_ptr<const Dataset> with_latents(const std::shared_ptr<const WindowDataset>& windows,
                                             const LatentCaches& caches);

@@ -5,17 +5,20 @@
 
 namespace wam {
 
+struct LatentJob {
+  EncoderHashes hashes;
+  FrozenPlacement placement;
+  bool rebuilds = false;  // a cache of something else is removed, not refused
+};
+
 // Fills the latent caches of a recipe's datasets, every rank a part of the files. Says what there
 // is to do and how large it is before anything is encoded. A stop that was asked for ends it
 // between two batches; the next call goes on. All ranks call it together. Errors: ConfigError where
-// the recipe draws pictures anew each time, or a cache is of something else and `rebuilds` is
-// false; those of reading (data.on_bad_sample: skip marks bad clips instead); DeviceError when the
-// disk has no room.
+// a cache is of something else; those of reading (data.on_bad_sample: skip marks bad clips
+// instead); DeviceError when the disk has no room.
 void encode_latents(const ResolvedRecipe& recipe,
                     const std::shared_ptr<const WindowDataset>& windows,
-                    const EncoderHashes& hashes,
-                    const FrozenPlacement& placement,
-                    bool rebuilds,
+                    const LatentJob& job,
                     Ranks& ranks,
                     Log& log);
 

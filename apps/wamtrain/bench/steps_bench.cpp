@@ -279,9 +279,8 @@ BenchResult bench_step(const BenchContext& context) {
   const auto encoders = make_step_encoders(context);
   const auto source = make_synthetic_source(context);
   const std::string title =
-      context.options.with_encoders
-          ? "training step on a synthetic batch: encoders, transformer, optimizer"
-          : "training step on a synthetic batch: transformer, optimizer";
+      context.encodes() ? "training step on a synthetic batch: encoders, transformer, optimizer"
+                        : "training step on a synthetic batch: transformer, optimizer";
   BenchResult out = StepsBench(context, *encoders, context.mesh).run(*source, title);
   add_communication(out, context, {.step_s = 1e-3 * out.step_ms}, [&](const BenchMesh& mesh) {
     return StepsBench(context, *encoders, mesh).time(*source);
@@ -298,10 +297,13 @@ BenchResult bench_loop(const BenchContext& context) {
                                              placement_of(context), context.log);
   texts->prepare(stream.data.splits.training->prompts());
   stream.text = std::move(texts);
-  const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
+  const auto encoders = load_encoders_to_train(context.recipe, placement_of(context), context.log);
   stream.open(context);
   return StepsBench(context, *encoders, context.mesh)
-      .run(*stream.loader, "training loop on a dataset: loader, encoders, transformer, optimizer");
+      .run(*stream.loader,
+           context.encodes()
+               ? "training loop on a dataset: loader, encoders, transformer, optimizer"
+               : "training loop on a dataset: loader of cached latents, transformer, optimizer");
 }
 
 }  // namespace wam
