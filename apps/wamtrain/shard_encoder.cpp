@@ -71,7 +71,11 @@ bool ShardEncoder::encode(const LatentWork& work, const std::vector<std::size_t>
   open_loader(work, shards);
   std::int64_t total = 0;
   for (const auto shard : shards) total += work.layout().shards()[shard].items;
-  ProgressBar bar(log_, "latents of " + work.windows->name(work.member), "clips");
+  const bool is_part = shards.size() < work.missing.size();
+  ProgressBar bar(log_,
+                  fmt::format("latents of {}{}", work.windows->name(work.member),
+                              is_part ? ", this rank's part" : ""),
+                  "clips");
   std::int64_t done = 0;
   for (const auto shard : shards) {
     const LatentShardPlace& place = work.layout().shards()[shard];

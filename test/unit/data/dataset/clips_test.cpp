@@ -101,6 +101,26 @@ TEST_CASE("clips: every window of both splits has one, with its own frames") {
   CHECK(table.num_starts() > table.size());
 }
 
+TEST_CASE("clips: whatever the sampling, a window's clip is as long as its pictures") {
+  const OneSet set;
+  std::vector<WindowDatasetOptions> all(3, set.options(1));
+  all[0].sampling = wam::Sampling::kFixedWindow;
+  all[1].sampling = wam::Sampling::kMultiAnchorPartial;
+  all[2].bug_compatible = true;
+  for (const auto& options : all) {
+    const auto data = open_window_datasets(options).training;
+    const ClipTable table = data->clips(0);
+    std::set<std::int32_t> lengths;
+    for (std::uint64_t window = 0; window < data->size(); window += 3) {
+      const auto draws = data->draw(window, window, Transforms::kTraining);
+      const Clip& clip = table.at(table.find(draws.episode_idx, draws.start));
+      CHECK(clip.frames == data->recorded(0, draws).frames());
+      lengths.insert(clip.frames);
+    }
+    CHECK((lengths.size() > 1) == (options.sampling == wam::Sampling::kMultiAnchorPartial));
+  }
+}
+
 TEST_CASE("fixed augmentations: one is that of evaluation, whatever the ordinal") {
   const OneSet set;
   const auto data = set.open(1);
