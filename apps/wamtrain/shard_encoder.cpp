@@ -34,19 +34,25 @@ at::Tensor checked(const at::Tensor& values, const char* what, const char* key) 
   return values.cpu();
 }
 
-// Items of the shards in batches that do not cross shards: a shard's last one fills its last batch.
+// The items of the shards in whole batches: the last item fills the last one.
 std::vector<std::int64_t> items_in_batches(const LatentLayout& layout,
                                            const std::vector<std::size_t>& shards,
                                            std::int64_t batch) {
   std::vector<std::int64_t> out;
   for (const auto shard : shards) {
     const LatentShardPlace& place = layout.shards()[shard];
-    const std::int64_t batches = (place.items + batch - 1) / batch;
-    for (std::int64_t i = 0; i < batches * batch; ++i) {
-      out.push_back(place.first + std::min(i, place.items - 1));
-    }
+    for (std::int64_t i = 0; i < place.items; ++i) out.push_back(place.first + i);
   }
+  while (static_cast<std::int64_t>(out.size()) % batch != 0) out.push_back(out.back());
   return out;
+}
+
+// Why a clip of the batch has no pictures; null where it has.
+const std::string* find_bad(const Batch& clips, std::size_t position) {
+  for (const BadSample& bad : clips.replaced) {
+    if (bad.ordinal == clips.ordinal[position]) return &bad.why;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -76,20 +82,36 @@ bool ShardEncoder::encode(const LatentWork& work, const std::vector<std::size_t>
                   fmt::format("latents of {}{}", work.windows->name(work.member),
                               is_part ? ", this rank's part" : ""),
                   "clips");
-  std::int64_t done = 0;
-  for (const auto shard : shards) {
-    const LatentShardPlace& place = work.layout().shards()[shard];
-    LatentItems items(work.layout().form(), place);
-    for (std::int64_t first = 0; first < place.items; first += batch()) {
-      if (options_.stops()) return false;
-      fill(place, first, items);
-      options_.moved();
-      done += std::min(batch(), place.items - first);
-      bar.show(done, total);
-    }
-    work.build->write(shard, items);
+  shards_.assign(shards.begin(), shards.end());
+  for (std::int64_t done = 0; done < total;) {
+    if (options_.stops()) return false;
+    fill_from(loader_->next(), work);
+    options_.moved();
+    done = std::min(total, done + batch());
+    bar.show(done, total);
   }
   return true;
+}
+
+// A batch may end one shard, or several, and begin another.
+void ShardEncoder::fill_from(const Batch& clips, const LatentWork& work) {
+  const EncodedPictures all = encoded(clips);
+  for (std::size_t i = 0; i < clips.id.size() && !shards_.empty(); ++i) {
+    const std::size_t shard = shards_.front();
+    const LatentShardPlace& place = work.layout().shards()[shard];
+    if (!items_) items_.emplace(work.layout().form(), place);
+    if (const std::string* why = find_bad(clips, i)) {
+      items_->bad[filled_] = *why;
+      log_.warn("latents: a clip is left out: " + *why);
+    } else {
+      items_->put(filled_, all, static_cast<std::int64_t>(i));
+    }
+    if (++filled_ < place.items) continue;
+    work.build->write(shard, *items_);
+    items_.reset();
+    filled_ = 0;
+    shards_.pop_front();
+  }
 }
 
 void ShardEncoder::open_loader(const LatentWork& work, const std::vector<std::size_t>& shards) {
@@ -120,23 +142,6 @@ EncodedPictures ShardEncoder::encoded(const Batch& clips) {
   if (found.still_BCFYX.defined()) out.still_BCFYX = checked(found.still_BCFYX, "VAE", "vae");
   out.image_BMD = checked(found.image_BMD, "image encoder", "image_encoder");
   return out;
-}
-
-// The next batch, in the places from `first` on.
-void ShardEncoder::fill(const LatentShardPlace& place, std::int64_t first, LatentItems& items) {
-  const Batch clips = loader_->next();
-  const EncodedPictures all = encoded(clips);
-  for (std::int64_t i = 0; i < batch() && first + i < place.items; ++i) {
-    const auto ordinal = clips.ordinal[static_cast<std::size_t>(i)];
-    const auto bad = std::find_if(clips.replaced.begin(), clips.replaced.end(),
-                                  [&](const BadSample& one) { return one.ordinal == ordinal; });
-    if (bad == clips.replaced.end()) {
-      items.put(first + i, all, i);
-    } else {
-      items.bad[first + i] = bad->why;
-      log_.warn("latents: a clip is left out: " + bad->why);
-    }
-  }
 }
 
 }  // namespace wam

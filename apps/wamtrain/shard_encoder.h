@@ -1,7 +1,9 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,7 @@ class ShardEncoder {
   [[nodiscard]] std::int64_t batch() const;
   void open_loader(const LatentWork& work, const std::vector<std::size_t>& shards);
   [[nodiscard]] EncodedPictures encoded(const Batch& clips);
-  void fill(const LatentShardPlace& place, std::int64_t first, LatentItems& items);
+  void fill_from(const Batch& clips, const LatentWork& work);
 
   const ResolvedRecipe& recipe_;
   FrozenEncoders& encoders_;
@@ -49,6 +51,9 @@ class ShardEncoder {
   Log& log_;
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<Loader> loader_;
+  std::deque<std::size_t> shards_;    // that are not written yet
+  std::optional<LatentItems> items_;  // of the first of them
+  std::int64_t filled_ = 0;
 };
 
 }  // namespace wam
