@@ -10,6 +10,7 @@
 #include "apps/wamtrain/progress_bar.h"
 #include "apps/wamtrain/training_parts.h"
 #include "core/base/errors.h"
+#include "core/cuda/device.h"
 #include "models/wam/picture_encoding.h"
 
 namespace wam {
@@ -116,6 +117,8 @@ void ShardEncoder::fill_from(const Batch& clips, const LatentWork& work) {
 
 void ShardEncoder::open_loader(const LatentWork& work, const std::vector<std::size_t>& shards) {
   loader_.reset();
+  // What this thread does on the host beside a GPU is little, and the cores are needed.
+  if (options_.placement.device.is_cuda()) compute_alone();
   const auto stream = items_in_batches(work.layout(), shards, batch());
   const std::uint64_t size = stream.size();
   const SampleOrder order({size}, {1}, recipe_.options.run.seed);
