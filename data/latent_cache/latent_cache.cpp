@@ -39,7 +39,7 @@ std::optional<std::string> contents_of(const fs::path& folder) {
   const fs::path file = manifest_of(folder);
   if (!fs::exists(file)) return std::nullopt;
   const Json manifest = Json::parse(read_file(file), nullptr, false);
-  require<DataError>(manifest.is_object() && manifest.contains("contents"),
+  require<DataError>(manifest.is_object() && manifest.value("contents", Json()).is_object(),
                      "opening the latent cache {}: its manifest.json is damaged. Fix: remove the "
                      "folder, then {}.",
                      folder.string(), kBuild);
