@@ -8,12 +8,14 @@
 #include "apps/wamtrain/load_on_ranks.h"
 #include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/ranks.h"
+#include "apps/wamtrain/read_limit.h"
 #include "apps/wamtrain/recipe.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/texts_on_ranks.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/base/log.h"
+#include "core/base/read_watch.h"
 #include "core/cuda/device.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
@@ -54,6 +56,10 @@ void cache_latents(const ResolvedRecipe& recipe,
 
 int cache_as_one(const CacheArguments& arguments, const ResolvedRecipe& recipe, Ranks& ranks) {
   Log log({.console = ranks.is_first(), .file = ""});
+  const ReadWatch reads(
+      {.limit = read_limit(recipe.options.run),
+       .on_slow = [&](const std::string& line) { log.warn(line); },
+       .on_stall = [&](const std::string& error) { ranks.end_now(DeviceError(error)); }});
   const c10::Device device = resolve_device(recipe, ranks.env());
   place_on_cores(recipe, ranks.env(), device, log);
   prepare_device({.device = device,

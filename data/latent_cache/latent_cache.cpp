@@ -8,6 +8,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "core/base/now_reading.h"
 #include "core/io/atomic_file.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
@@ -57,6 +58,7 @@ std::optional<std::string> contents_of(const fs::path& folder) {
 
 std::shared_ptr<const LatentShard> open_shard(const LatentCacheOptions& options,
                                               std::size_t shard) {
+  const Reading reading(file_of(options, shard));
   return std::make_shared<const LatentShard>(file_of(options, shard), options.layout.form(),
                                              options.layout.shards()[shard],
                                              hash_of(options.contents));

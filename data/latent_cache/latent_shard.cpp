@@ -148,7 +148,7 @@ bool LatentShard::hash_holds(std::int64_t at, const EncodedPictures& item) const
 }
 
 EncodedPictures LatentShard::item(std::int64_t at) const {
-  now_reading(path());
+  const Reading reading(path());
   const auto bad = file_.metadata().find(bad_key(at));
   if (bad != file_.metadata().end()) throw ContentError(bad->second);
   EncodedPictures found = view(at);
@@ -162,6 +162,7 @@ EncodedPictures LatentShard::item(std::int64_t at) const {
 }
 
 bool LatentShard::is_whole() const {
+  const Reading reading(path());
   for (std::int64_t at = 0; at < place_.items; ++at) {
     if (!hash_holds(at, view(at))) return false;
   }
