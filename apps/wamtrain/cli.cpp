@@ -12,6 +12,7 @@
 #include "apps/wamtrain/command_line_error.h"
 #include "apps/wamtrain/commands.h"
 #include "apps/wamtrain/exit_code.h"
+#include "apps/wamtrain/option_word.h"
 #include "apps/wamtrain/recipe.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
@@ -48,6 +49,23 @@ void add_train(CLI::App& app, Action& action) {
       },
       "Document every key of a recipe");
   command.callback([&action, arguments] { action = [=] { return train_command(*arguments); }; });
+}
+
+void add_cache(CLI::App& app, Action& action) {
+  auto& command = *app.add_subcommand("cache", "Encode texts or pictures of a recipe before a run");
+  const auto arguments = std::make_shared<CacheArguments>();
+  add_recipe_arguments(command, arguments->recipe);
+  command
+      .add_option_function<std::string>(
+          "--what",
+          [arguments](const auto& word) {
+            arguments->what = option_word<CacheWhat>("--what", word);
+          },
+          join(all_names<CacheWhat>()))
+      ->required();
+  command.add_flag("--rebuild", arguments->rebuilds,
+                   "Where cached latents are of something else: remove them, and begin anew");
+  command.callback([&action, arguments] { action = [=] { return cache_command(*arguments); }; });
 }
 
 void add_export(CLI::App& app, Action& action) {
@@ -274,6 +292,7 @@ int run_command_line(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Action action;
   add_train(app, action);
+  add_cache(app, action);
   add_plan(app, action);
   add_bench(app, action, as_typed(argc, argv));
   add_sample(app, action);

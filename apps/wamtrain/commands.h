@@ -1,12 +1,16 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/wamtrain/bench/options.h"
 #include "apps/wamtrain/predict/cluster.h"
+#include "core/base/names.h"
 #include "core/train/checkpoint_list.h"
 #include "data/lerobot/episode_filter.h"
 
@@ -24,6 +28,20 @@ enum class OutputFormat { kText, kJson };
 
 // Trains until train.steps or a stop request.
 int train_command(const RecipeArguments& arguments);
+// Encodes what a recipe's run would encode, before it: its texts or its pictures, into the folder
+// that the recipe names. Started as several ranks, each encodes a part.
+enum class CacheWhat { kText, kLatents };
+template <>
+struct EnumNames<CacheWhat> {
+  static constexpr std::array table{std::pair{CacheWhat::kText, std::string_view("text")},
+                                    std::pair{CacheWhat::kLatents, std::string_view("latents")}};
+};
+struct CacheArguments {
+  RecipeArguments recipe;
+  CacheWhat what = CacheWhat::kText;
+  bool rebuilds = false;  // latents of something else are removed, not refused
+};
+int cache_command(const CacheArguments& arguments);
 // Prints what a run would be and need or, with --gpus, what every strategy would need and do on so
 // many. Allocates no tensor, touches no GPU.
 int plan_command(const RecipeArguments& arguments, const PlanOptions& options, OutputFormat format);

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "apps/wamtrain/dataset_checks.h"
@@ -78,6 +80,29 @@ Statistics statistics_for(const std::string& tag,
   return compute_for(tag, members, recipe, log);
 }
 
+// With the index kept, and what the user should know of each dataset said.
+WindowDatasetOptions options_to_open(const ResolvedRecipe& recipe, Log& log) {
+  WindowDatasetOptions options = dataset_options(recipe);
+  options.index = index_options(recipe.index_cache, true, log);
+  for (const auto& member : options.members) {
+    for (const auto& note : member.reader->meta().notes) {
+      log.info(fmt::format("data: {}: {}", member.reader->meta().name(), note));
+    }
+  }
+  return options;
+}
+
+DatasetSplits open_splits(WindowDatasetOptions options, Log& log) {
+  DatasetSplits splits = open_window_datasets(std::move(options));
+  for (const auto& note : splits.notes) log.info("data: " + note);
+  const auto count = [](const WindowDataset* data) {
+    return data == nullptr ? "none" : with_commas(static_cast<std::int64_t>(data->size()));
+  };
+  log.info(fmt::format("data: {} windows to train on, {} held back", count(splits.training.get()),
+                       count(splits.held_back.get())));
+  return splits;
+}
+
 }  // namespace
 
 std::filesystem::path statistics_file(const ResolvedRecipe& recipe) {
@@ -103,6 +128,7 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   options.action_width = recipe.model.config.action_width;
   options.sampling = recipe.options.data.sampling;
   options.bug_compatible = recipe.options.data.bug_compatible;
+  options.augmentations = recipe.options.data.augmentations;
   options.seed = recipe.options.run.seed;
   options.scan_threads = recipe.threads;
   options.index.folder = recipe.index_cache;
@@ -113,13 +139,9 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
 OpenedData open_data(const ResolvedRecipe& recipe,
                      const std::map<std::string, Statistics>& saved,
                      Log& log) {
-  WindowDatasetOptions options = dataset_options(recipe);
-  options.index = index_options(recipe.index_cache, true, log);
+  WindowDatasetOptions options = options_to_open(recipe, log);
   OpenedData out;
   for (auto& member : options.members) {
-    for (const auto& note : member.reader->meta().notes) {
-      log.info(fmt::format("data: {}: {}", member.reader->meta().name(), note));
-    }
     const std::string& tag = member.embodiment.tag;
     if (!out.statistics.contains(tag)) {
       auto settled = settle(statistics_for(tag, recipe, saved, options.members, log),
@@ -129,14 +151,21 @@ OpenedData open_data(const ResolvedRecipe& recipe,
     }
     member.statistics = out.statistics.at(tag);
   }
-  out.splits = open_window_datasets(std::move(options));
-  for (const auto& note : out.splits.notes) log.info("data: " + note);
-  const auto count = [](const WindowDataset* data) {
-    return data == nullptr ? "none" : with_commas(static_cast<std::int64_t>(data->size()));
-  };
-  log.info(fmt::format("data: {} windows to train on, {} held back",
-                       count(out.splits.training.get()), count(out.splits.held_back.get())));
+  out.splits = open_splits(std::move(options), log);
   return out;
+}
+
+std::vector<std::string> all_prompts(const DatasetSplits& splits) {
+  const std::vector<std::string> training = splits.training->prompts();
+  std::set<std::string> all(training.begin(), training.end());
+  if (splits.held_back) {
+    for (auto& prompt : splits.held_back->prompts()) all.insert(std::move(prompt));
+  }
+  return {all.begin(), all.end()};
+}
+
+DatasetSplits open_pictures(const ResolvedRecipe& recipe, Log& log) {
+  return open_splits(options_to_open(recipe, log), log);
 }
 
 }  // namespace wam

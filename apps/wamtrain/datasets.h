@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
@@ -30,5 +31,12 @@ WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe);
 OpenedData open_data(const ResolvedRecipe& recipe,
                      const std::map<std::string, Statistics>& saved,
                      Log& log);
+
+// Every prompt of both splits, each once.
+std::vector<std::string> all_prompts(const DatasetSplits& splits);
+
+// The same datasets for their pictures and prompts alone: no statistics are read or computed.
+// Errors: as dataset_options.
+DatasetSplits open_pictures(const ResolvedRecipe& recipe, Log& log);
 
 }  // namespace wam

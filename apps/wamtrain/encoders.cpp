@@ -1,13 +1,8 @@
 #include "apps/wamtrain/encoders.h"
 
-#include <algorithm>
-
-#include <ATen/ops/zeros.h>
-
+#include "apps/wamtrain/latents.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
-#include "core/io/tensor_file.h"
-#include "data/text_cache/text_cache.h"
 #include "models/text/umt5.h"
 #include "models/vae/wan_vae.h"
 #include "models/vision/clip_tower.h"
@@ -83,41 +78,21 @@ class Encoders : public FrozenEncoders {
   ClipTower clip_;
 };
 
-// The cache with the tokenizer that it refers to.
-class PreparedText : public TextEmbeddings {
+// All batches come encoded.
+class NoEncoders : public FrozenEncoders {
  public:
-  PreparedText(std::unique_ptr<Tokenizer> tokenizer, std::unique_ptr<TextCache> cache)
-      : tokenizer_(std::move(tokenizer)), cache_(std::move(cache)) {}
-  [[nodiscard]] at::Tensor rows(const std::string& prompt) const override {
-    return cache_->rows(prompt);
-  }
-  [[nodiscard]] std::int64_t width() const override { return cache_->width(); }
+  at::Tensor encode_video(const at::Tensor& /*video*/) override { refuse(); }
+  at::Tensor clip_features(const at::Tensor& /*first_frame*/) override { refuse(); }
 
  private:
-  std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<TextCache> cache_;
+  [[noreturn]] static void refuse() {
+    throw InvariantError("pictures to encode in a run with cached latents");
+  }
 };
 
 void say_loading(const FrozenPart& part, Log& log) {
   log.info(fmt::format("{}: {} parameters from {}", part.model.what,
                        with_commas(part.model.needed_numel()), part.origin));
-}
-
-// Pads the id lists of one call into a rectangle on the encoder's device.
-at::Tensor encode_ids(const Umt5Encoder& encoder,
-                      at::Device device,
-                      const std::vector<std::vector<std::int64_t>>& ids) {
-  std::vector<std::int64_t> lengths;
-  for (const auto& list : ids) lengths.push_back(static_cast<std::int64_t>(list.size()));
-  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  at::Tensor rectangle = at::zeros({static_cast<std::int64_t>(ids.size()), longest}, at::kLong);
-  auto rows = rectangle.accessor<std::int64_t, 2>();
-  for (std::size_t b = 0; b < ids.size(); ++b) {
-    for (std::size_t i = 0; i < ids[b].size(); ++i) {
-      rows[static_cast<std::int64_t>(b)][static_cast<std::int64_t>(i)] = ids[b][i];
-    }
-  }
-  return encoder.encode(rectangle.to(device), lengths);
 }
 
 }  // namespace
@@ -156,6 +131,13 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
   return std::make_unique<Encoders>(std::move(video), std::move(clip));
 }
 
+std::unique_ptr<FrozenEncoders> load_encoders_to_train(const ResolvedRecipe& recipe,
+                                                       const FrozenPlacement& placement,
+                                                       Log& log) {
+  if (caches_latents(recipe)) return std::make_unique<NoEncoders>();
+  return load_encoders(recipe, placement, log);
+}
+
 Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
                               std::int64_t vocabulary,
                               const FrozenPlacement& placement,
@@ -166,34 +148,14 @@ Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
                      load_frozen(text.model, text.source, placement));
 }
 
-std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
-                                             const std::vector<std::string>& prompts,
-                                             const std::string& weights_hash,
-                                             const FrozenPlacement& placement,
-                                             Log& log) {
-  const std::string& path = recipe.options.model.components.tokenizer;
-  auto tokenizer = std::make_unique<Tokenizer>(path);
-  const Umt5Config config = text_config(recipe.options.model.preset, tokenizer->vocabulary_size());
-  require<DataError>(tokenizer->vocabulary_size() <= config.vocab,
+std::int64_t text_width(const ResolvedRecipe& recipe, std::int64_t vocabulary) {
+  const Umt5Config config = text_config(recipe.options.model.preset, vocabulary);
+  require<DataError>(vocabulary <= config.vocab,
                      "joining {} and the text encoder: the tokenizer has {} pieces, the encoder {} "
                      "rows. Fix: give the tokenizer that belongs to the encoder "
                      "(model.components.tokenizer).",
-                     path, tokenizer->vocabulary_size(), config.vocab);
-  auto cache = std::make_unique<TextCache>(
-      TextCache::Options{.folder = recipe.text_cache,
-                         .weights = fmt::format("{}-{}-{}", weights_hash,
-                                                placement.device.is_cuda() ? "cuda" : "cpu",
-                                                dtype_name(placement.type)),
-                         .width = config.dim},
-      *tokenizer, log);
-  if (!cache->missing(prompts).empty()) {
-    const Umt5Encoder encoder =
-        load_text_encoder(recipe, tokenizer->vocabulary_size(), placement, log);
-    cache->fill(prompts, [&](const std::vector<std::vector<std::int64_t>>& ids) {
-      return encode_ids(encoder, placement.device, ids);
-    });
-  }
-  return std::make_unique<PreparedText>(std::move(tokenizer), std::move(cache));
+                     recipe.options.model.components.tokenizer, vocabulary, config.vocab);
+  return config.dim;
 }
 
 }  // namespace wam

@@ -3,11 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
-#include "core/train/dataset.h"
 #include "core/train/manifest.h"
 #include "models/frozen/frozen_weights.h"
 #include "models/wam/frozen_encoders.h"
@@ -40,19 +38,20 @@ std::unique_ptr<FrozenEncoders> load_encoders(const ResolvedRecipe& recipe,
                                               const FrozenPlacement& placement,
                                               Log& log);
 
+// The same for a run: where it takes its latents from a cache, nothing is loaded, and whoever asks
+// for an encoding is at fault.
+std::unique_ptr<FrozenEncoders> load_encoders_to_train(const ResolvedRecipe& recipe,
+                                                       const FrozenPlacement& placement,
+                                                       Log& log);
+
 // The text encoder on the device. Training has it only while it embeds prompts.
 Umt5Encoder load_text_encoder(const ResolvedRecipe& recipe,
                               std::int64_t vocabulary,
                               const FrozenPlacement& placement,
                               Log& log);
 
-// Embeddings of all prompts: from the cache, the missing ones computed by the text encoder, which
-// is loaded only then and released after. `weights_hash`: frozen_fingerprint of the text encoder,
-// in hex.
-std::unique_ptr<TextEmbeddings> prepare_text(const ResolvedRecipe& recipe,
-                                             const std::vector<std::string>& prompts,
-                                             const std::string& weights_hash,
-                                             const FrozenPlacement& placement,
-                                             Log& log);
+// Values a token of its embeddings. Errors: DataError when it lacks rows for the tokenizer's
+// pieces.
+std::int64_t text_width(const ResolvedRecipe& recipe, std::int64_t vocabulary);
 
 }  // namespace wam

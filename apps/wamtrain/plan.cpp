@@ -4,6 +4,7 @@
 
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/run_device.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
@@ -62,8 +63,10 @@ void plan_model(const ResolvedRecipe& recipe, const Layout& layout, Plan& plan) 
   }
   plan_state(recipe, layout, units, plan);
   plan.encoder_bytes =
-      (vae_part(recipe).model.needed_numel() + image_part(recipe).model.needed_numel()) *
-      compute_bytes;
+      caches_latents(recipe)
+          ? 0
+          : (vae_part(recipe).model.needed_numel() + image_part(recipe).model.needed_numel()) *
+                compute_bytes;
   const MicroBatchShape shape{
       .samples = std::min(recipe.train.options.micro_batch, recipe.train.options.global_batch),
       .blocks = recipe.model.config.max_blocks,

@@ -38,7 +38,8 @@ struct Plan {
   std::int64_t gradient_bytes = 0;   // fp32
   std::int64_t optimizer_bytes = 0;  // master weights and two moments, fp32
   std::int64_t host_bytes = 0;       // of them, in host memory (parallel.offload)
-  std::int64_t encoder_bytes = 0;    // VAE and image encoder; the text encoder is released
+  std::int64_t encoder_bytes = 0;    // VAE and image encoder, unless latents are cached; the
+                                     // text encoder is released
   // Activations of one micro-batch by recompute policy, in the order of the policies.
   std::vector<std::pair<std::string, std::int64_t>> activation_bytes;
   std::string recompute;  // the recipe's policy

@@ -44,7 +44,9 @@ void print_memory(const Plan& plan, const ResolvedRecipe& recipe) {
   line(fmt::format("weights, {}", compute), plan.weight_bytes);
   line("gradients, fp32", plan.gradient_bytes);
   if (plan.host_bytes == 0) line("master weights and moments, fp32", plan.optimizer_bytes);
-  line(fmt::format("VAE and image encoder, {}", compute), plan.encoder_bytes);
+  if (plan.encoder_bytes > 0) {
+    line(fmt::format("VAE and image encoder, {}", compute), plan.encoder_bytes);
+  }
   for (const auto& [policy, count] : plan.activation_bytes) {
     line(fmt::format("activations, recompute: {}", policy), count,
          policy == chosen ? "  <- this recipe" : "");

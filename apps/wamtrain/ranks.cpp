@@ -119,6 +119,16 @@ void Ranks::first_does(const std::function<void()>& work) {
   });
 }
 
+void Ranks::wait_for_all() {
+  if (!several_) return;
+  c10d::Store& store = several_->gathering.store();
+  const std::string key = fmt::format("wait_for_all/{}", times_met_++);
+  store.add(key, 1);
+  while (store.add(key, 0) < env_.world_size) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 MeshAxes Ranks::connect(const Layout& layout, c10::Device device) {
   if (!several_) return {};
   Abortable& held = *several_->abortable;

@@ -44,6 +44,13 @@ class Ranks {
   // The same without a result.
   void first_does(const std::function<void()>& work);
 
+  // Whether this rank alone was asked to stop (core/train/stop_signal.h): for work in which ranks
+  // need not stop at the same place.
+  [[nodiscard]] bool stop_requested() const noexcept { return signal_.requested(); }
+  // Until every rank has come here, however long that takes. Errors: none; where a rank dies the
+  // watch ends this one.
+  void wait_for_all();
+
   // Connects the groups of the layout. `device` of this rank. Errors: DeviceError where two ranks
   // have one GPU.
   MeshAxes connect(const Layout& layout, c10::Device device);
@@ -84,6 +91,7 @@ class Ranks {
   LocalStop local_stop_{signal_};
   std::unique_ptr<Several> several_;  // none with one rank
   int times_asked_ = 0;
+  int times_met_ = 0;
 };
 
 }  // namespace wam

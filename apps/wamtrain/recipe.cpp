@@ -96,6 +96,8 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   check_sampling(recipe, problems);
   check_statistics(recipe, problems);
   check_validation(recipe, problems);
+  out.latent_cache =
+      recipe.data.latent_cache.empty() ? recipe.run.dir / "latent_cache" : recipe.data.latent_cache;
   out.text_cache =
       recipe.data.text_cache.empty() ? recipe.run.dir / "text_cache" : recipe.data.text_cache;
   out.index_cache =
@@ -103,6 +105,7 @@ ResolvedRecipe resolve(const Recipe& recipe, int ranks_on_host, Problems& proble
   out.options.run.threads = out.threads;
   out.options.model = out.model.options;
   out.options.data = out.data.options;
+  out.options.data.latent_cache = out.latent_cache;
   out.options.data.text_cache = out.text_cache;
   out.options.data.index_cache = out.index_cache;
   out.options.train = out.train.options;

@@ -52,6 +52,7 @@ struct ResolvedRecipe {
   std::int64_t threads = 1;
   CoreShare cores;                // that this process may count on
   std::int64_t busy_threads = 1;  // that it would start with as many as an equal division gives
+  std::filesystem::path latent_cache;
   std::filesystem::path text_cache;
   std::filesystem::path index_cache;
   std::string source;  // the file it was read from

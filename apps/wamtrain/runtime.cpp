@@ -8,6 +8,7 @@
 #include "apps/wamtrain/datasets.h"
 #include "apps/wamtrain/encoders.h"
 #include "apps/wamtrain/initial_weights.h"
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/placement.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/ranks.h"
@@ -16,6 +17,7 @@
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/run_inputs.h"
 #include "apps/wamtrain/run_start.h"
+#include "apps/wamtrain/texts_on_ranks.h"
 #include "apps/wamtrain/training_parts.h"
 #include "apps/wamtrain/version.h"
 #include "core/base/errors.h"
@@ -58,6 +60,7 @@ class Run {
         layout_(layout_of(
             recipe.options.parallel, ranks.env().world_size, ranks.env().local_world_size)),
         device_(resolve_device(recipe, ranks.env())),
+        placement_{.device = device_, .type = compute_type(recipe)},
         clock_(device_) {}
 
   // `attempts`: the first rank's; null on the others.
@@ -82,6 +85,10 @@ class Run {
     place_on_cores(recipe_, ranks_.env(), device_, log_);
     inputs_ = read_inputs(recipe_, ranks_, log_);
     if (inputs_.start) check_same_run(inputs_.start->manifest().run, expected(), log_);
+    latents_ = open_latents(
+        recipe_, *inputs_.data.splits.training,
+        {.vae = inputs_.hash_of("vae"), .image_encoder = inputs_.hash_of("image_encoder")},
+        placement_, log_);
     ranks_.first_does([&] {
       write_file_atomically(recipe_.options.run.dir / "recipe.yaml", recipe_.dump());
       write_metadata(statistics_file(recipe_), inputs_.data.statistics);
@@ -101,15 +108,6 @@ class Run {
     return expected_run(recipe_, inputs_, device_, ranks_.env().world_size);
   }
 
-  [[nodiscard]] std::vector<std::string> prompts() const {
-    std::vector<std::string> all = inputs_.data.splits.training->prompts();
-    if (inputs_.data.splits.held_back) {
-      const auto more = inputs_.data.splits.held_back->prompts();
-      all.insert(all.end(), more.begin(), more.end());
-    }
-    return all;
-  }
-
   void build_model() {
     prepare_device({.device = device_,
                     .cpu_threads = static_cast<int>(recipe_.threads),
@@ -123,9 +121,9 @@ class Run {
         recipe_.options.run.device == DeviceChoice::kAuto) {
       log_.warn("run.device: auto, and no GPU answers: training on the CPU");
     }
-    const FrozenPlacement placement{.device = device_, .type = compute_type(recipe_)};
-    prepare_texts(placement);
-    encoders_ = load_encoders(recipe_, placement, log_);
+    text_ = texts_on_ranks(recipe_, all_prompts(inputs_.data.splits),
+                           inputs_.hash_of("text_encoder"), placement_, ranks_, log_);
+    encoders_ = load_encoders_to_train(recipe_, placement_, log_);
     model_ = make_model(recipe_, device_, *encoders_, clock_, ranks_.graph_observer());
     log_.info(fmt::format("model: {}, {} parameters", recipe_.model.config.preset,
                           with_commas(parameter_count(model_->units()))));
@@ -153,15 +151,6 @@ class Run {
     const auto hosts = ranks_.exchange()("hosts", ranks_.env().host);
     const auto advice = scattered_groups_advice(hosts, layout_.shard_ranks);
     if (advice && ranks_.is_first()) log_.warn("parallel: " + *advice);
-  }
-
-  // The first rank embeds what is missing; the others find it in the cache.
-  void prepare_texts(const FrozenPlacement& placement) {
-    const auto prepare = [&] {
-      text_ = prepare_text(recipe_, prompts(), inputs_.hash_of("text_encoder"), placement, log_);
-    };
-    ranks_.first_does(prepare);
-    if (!ranks_.is_first()) prepare();
   }
 
   // Weights and position: of the checkpoint, or of a fresh run.
@@ -243,7 +232,8 @@ class Run {
 
   [[nodiscard]] std::shared_ptr<const Dataset> guarded(
       const std::shared_ptr<WindowDataset>& split) const {
-    return std::make_shared<const GuardedDataset>(split, bad_sample_rule(recipe_, *split));
+    return std::make_shared<const GuardedDataset>(with_latents(split, latents_),
+                                                  bad_sample_rule(recipe_, *split));
   }
 
   void open_validation() {
@@ -318,8 +308,10 @@ class Run {
   Log& log_;
   Layout layout_;
   at::Device device_;
+  FrozenPlacement placement_;
   StepClock clock_;
   RunInputs inputs_;
+  LatentCaches latents_;  // none where they are encoded live
   std::unique_ptr<TextEmbeddings> text_;
   std::unique_ptr<FrozenEncoders> encoders_;
   std::unique_ptr<Sharding> sharding_;  // outlives the model, whose graphs hold its addresses

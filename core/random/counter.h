@@ -24,6 +24,7 @@ enum class Purpose : std::uint32_t {
   kValidation = 12,
   kSampleWorld = 13,
   kReplacement = 14,
+  kFixedAugmentation = 15,
 };
 
 // One stream of draws. Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1,

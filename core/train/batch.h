@@ -23,6 +23,15 @@ struct SampleId {
   bool operator==(const SampleId&) const = default;
 };
 
+// What the frozen encoders make of the pictures of a batch or, without B, of a sample: all that a
+// model reads of them. F Y X latent frame, row, column
+struct EncodedPictures {
+  at::Tensor latent_BCFYX;
+  at::Tensor
+      still_BCFYX;       // of the first frame and grey; undefined where the model does not read it
+  at::Tensor image_BMD;  // tokens of the first frame
+};
+
 // A window that was drawn for a sample and left out: its content is bad.
 struct BadSample {
   std::uint64_t ordinal = 0;
@@ -34,7 +43,8 @@ struct BadSample {
 struct Sample {
   SampleId id;
   std::uint64_t ordinal = 0;  // samples since the run began: the key of every draw (D7)
-  RawClip clip;
+  RawClip clip;               // without views where there is `encoded`
+  std::optional<EncodedPictures> encoded = {};
   at::Tensor state_NS;        // float32, normalised, zero-padded
   at::Tensor action_PA;       // float32, normalised to [-1, 1], zero-padded
   at::Tensor action_mask_PA;  // bool, true for real values
@@ -48,8 +58,10 @@ struct Sample {
 struct Batch {
   std::vector<SampleId> id;
   std::vector<std::uint64_t> ordinal;
-  at::Tensor image_BTHWC;       // uint8, the mosaics of all views; undefined where there is `raw`
-  std::optional<RawClips> raw;  // where pictures are transformed later
+  at::Tensor
+      image_BTHWC;  // uint8, the mosaics of all views; undefined where there is `raw` or `encoded`
+  std::optional<RawClips> raw;                  // where pictures are transformed later
+  std::optional<EncodedPictures> encoded = {};  // instead of pictures
   at::Tensor state_BNS;
   at::Tensor action_BPA;
   at::Tensor action_mask_BPA;

@@ -6,6 +6,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
+#include "core/io/json_difference.h"
 #include "core/train/manifest.h"
 #include "core/train/recipe_changes.h"
 
@@ -42,32 +43,12 @@ void compare_arrays(const ManifestUnit& saved,
   }
 }
 
-// One line per leaf that differs, "what.key: checkpoint a, run b".
 void compare_json(const std::string& what,
-                  const Json& saved,
-                  const Json& wanted,
+                  const std::string& saved,
+                  const std::string& wanted,
                   std::vector<std::string>& out) {
-  const Json a = saved.flatten();
-  const Json b = wanted.flatten();
-  const auto key_of = [&](std::string pointer) {
-    std::replace(pointer.begin(), pointer.end(), '/', '.');
-    return what + pointer;
-  };
-  for (const auto& [pointer, value] : a.items()) {
-    if (!b.contains(pointer)) {
-      out.push_back(
-          fmt::format("{}: checkpoint {}, run has no such value", key_of(pointer), value.dump()));
-    } else if (b.at(pointer) != value) {
-      out.push_back(fmt::format("{}: checkpoint {}, run {}", key_of(pointer), value.dump(),
-                                b.at(pointer).dump()));
-    }
-  }
-  for (const auto& [pointer, value] : b.items()) {
-    if (!a.contains(pointer)) {
-      out.push_back(
-          fmt::format("{}: checkpoint has no such value, run {}", key_of(pointer), value.dump()));
-    }
-  }
+  const auto lines = json_differences(what, saved, wanted, {"checkpoint", "run"});
+  out.insert(out.end(), lines.begin(), lines.end());
 }
 
 template <class T>
@@ -78,17 +59,6 @@ void compare_value(const char* what,
   if (saved != wanted) out.push_back(fmt::format("{}: checkpoint {}, run {}", what, saved, wanted));
 }
 
-void compare_model(const std::string& saved_text,
-                   const std::string& wanted_text,
-                   std::vector<std::string>& out) {
-  const Json saved = Json::parse(saved_text, nullptr, false);
-  const Json wanted = Json::parse(wanted_text, nullptr, false);
-  require<InvariantError>(saved.is_object() && wanted.is_object(),
-                          "a model description is not a JSON object: {} or {}", saved_text,
-                          wanted_text);
-  compare_json("model", saved, wanted, out);
-}
-
 // A dataset may say what it is in JSON, so that what differs has a name.
 void compare_data(const std::string& saved_text,
                   const std::string& wanted_text,
@@ -96,7 +66,7 @@ void compare_data(const std::string& saved_text,
   const Json saved = Json::parse(saved_text, nullptr, false);
   const Json wanted = Json::parse(wanted_text, nullptr, false);
   if (saved.is_structured() && wanted.is_structured()) {
-    compare_json("data", saved, wanted, out);
+    compare_json("data", saved_text, wanted_text, out);
   } else {
     compare_value("data fingerprint", saved_text, wanted_text, out);
   }
@@ -154,7 +124,7 @@ std::vector<std::string> unit_differences(const ManifestUnit& saved, const UnitS
 
 RunComparison compare_run(const RunState& saved, const ExpectedRun& expected) {
   RunComparison out;
-  compare_model(saved.model, expected.model, out.refused);
+  compare_json("model", saved.model, expected.model, out.refused);
   compare_data(saved.data.fingerprint, expected.data_fingerprint, out.refused);
   compare_order(saved.data.order, expected.data_order, out.refused);
   compare_value("run.seed", saved.seed, expected.seed, out.refused);

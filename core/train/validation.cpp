@@ -120,6 +120,7 @@ Validator::Validator(const Dataset& held_back,
     if (options.rank != 0) break;
     kept_samples_.push_back(loaded(position));
     kept_samples_.back().clip = {};
+    kept_samples_.back().encoded.reset();
   }
   batches_ = batches_of(own, collate);
   if (!options.shuffled) return;
@@ -129,6 +130,7 @@ Validator::Validator(const Dataset& held_back,
     const auto position = options.rank + static_cast<std::int64_t>(i) * options.world;
     const Sample other = loaded((position + windows_ / 2) % windows_);
     exchanged[i].clip = other.clip;
+    exchanged[i].encoded = other.encoded;
     exchanged[i].prompt = other.prompt;
   }
   shuffled_ = batches_of(exchanged, collate);

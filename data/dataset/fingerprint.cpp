@@ -18,6 +18,10 @@ std::string hash_of(const std::string& text) {
   return "xxh3 " + hash_hex(content_hash(text.data(), text.size()));
 }
 
+std::string size_text(std::int64_t height, std::int64_t width) {
+  return fmt::format("{}x{}", height, width);
+}
+
 void add(StreamHash& hash, const std::vector<std::int64_t>& values) {
   const auto count = static_cast<std::int64_t>(values.size());
   hash.update(&count, sizeof count);
@@ -52,6 +56,21 @@ std::string hash_of_texts(const Member& member) {
   return in_words(hash);
 }
 
+Json describe_rule(const WindowRule& rule) {
+  return {{"sampling", name_of(rule.sampling)}, {"blocks", rule.blocks},
+          {"action_horizon", rule.horizon},     {"macro_stride", rule.stride},
+          {"video_offsets", rule.offsets},      {"bug_compatible", rule.bug_compatible}};
+}
+
+// View, place and repetition of each cell of the canvas.
+Json describe_places(const ClipPlan& plan) {
+  Json out = Json::array();
+  for (const ClipPlan::Place& at : plan.places) {
+    out.push_back({at.view, at.top, at.left, at.repeat_rows, at.repeat_columns});
+  }
+  return out;
+}
+
 Json describe_member(const Member& member) {
   const DatasetMember& source = member.source;
   const ViewGeometry& picture = member.geometry;
@@ -59,7 +78,7 @@ Json describe_member(const Member& member) {
   for (const EpisodeScan& scan : member.scan.episodes) windows += scan.starts.size();
   return {{"embodiment", source.embodiment.tag},
           {"embodiment_record", hash_of(describe(source.embodiment))},
-          {"statistics", hash_of(metadata_text({{source.statistics.tag, source.statistics}}))},
+          {"statistics", hash_of(metadata_text({{source.statistics->tag, *source.statistics}}))},
           {"weight", source.weight},
           {"num_episodes", member.scan.episodes.size()},
           {"num_windows", windows},
@@ -68,7 +87,7 @@ Json describe_member(const Member& member) {
           {"instruction_texts", hash_of_texts(member)},
           {"files", "xxh3 " + files_fingerprint(*source.reader, source.binding.cameras)},
           {"fps", source.reader->meta().info.fps},
-          {"picture", fmt::format("{}x{}", picture.in_height, picture.in_width)}};
+          {"picture", size_text(picture.in_height, picture.in_width)}};
 }
 
 }  // namespace
@@ -77,14 +96,38 @@ std::string WindowDataset::fingerprint() const {
   const WindowDatasetOptions& options = common_->options;
   Json datasets = Json::array();
   for (const Member& member : common_->members) datasets.push_back(describe_member(member));
-  return Json{{"blocks", options.blocks},
-              {"view", fmt::format("{}x{}", options.view_height, options.view_width)},
-              {"state_width", options.state_width},
-              {"action_width", options.action_width},
-              {"sampling", name_of(options.sampling)},
-              {"bug_compatible", options.bug_compatible},
-              {"datasets", datasets}}
-      .dump();
+  Json all{{"blocks", options.blocks},
+           {"view", size_text(options.view_height, options.view_width)},
+           {"state_width", options.state_width},
+           {"action_width", options.action_width},
+           {"sampling", name_of(options.sampling)},
+           {"bug_compatible", options.bug_compatible},
+           {"datasets", datasets}};
+  // Only there, so that runs from before there were any can be resumed.
+  if (options.augmentations > 0) all["augmentations"] = options.augmentations;
+  return all.dump();
+}
+
+std::string WindowDataset::picture_fingerprint(std::size_t member_idx) const {
+  const WindowDatasetOptions& options = common_->options;
+  const Member& member = common_->members[member_idx];
+  const DatasetMember& source = member.source;
+  Json all{{"files", "xxh3 " + files_fingerprint(*source.reader, source.binding.cameras)},
+           {"cameras", source.binding.cameras},
+           {"episodes_and_starts", hash_of_episodes(member)},
+           {"window", describe_rule(member.rule)},
+           {"picture", size_text(member.geometry.in_height, member.geometry.in_width)},
+           {"crop_scale", member.geometry.crop_scale},
+           {"view", size_text(options.view_height, options.view_width)},
+           {"canvas", size_text(member.plan->height, member.plan->width)},
+           {"placements", describe_places(*member.plan)},
+           {"augmentations", options.augmentations}};
+  if (options.augmentations > 1) {
+    const JitterStrength& jitter = source.embodiment.jitter;
+    all["jitter"] = {jitter.brightness, jitter.contrast, jitter.saturation, jitter.hue};
+    all["seed"] = options.seed;
+  }
+  return all.dump();
 }
 
 }  // namespace wam

@@ -72,11 +72,11 @@ void check_width(const DatasetMember& member,
 
 // metadata.json gives [width, height], files of one generator the other way round; both are taken
 // when they name the pictures' size.
-void check_resolution(const DatasetMember& member) {
+void check_resolution(const DatasetMember& member, const Statistics& statistics) {
   const PictureSize size = member.binding.picture;
   for (const auto& view : member.embodiment.views) {
-    const auto found = member.statistics.video.find(view);
-    if (found == member.statistics.video.end()) continue;
+    const auto found = statistics.video.find(view);
+    if (found == statistics.video.end()) continue;
     const CameraMeta& camera = found->second;
     const bool same = (camera.height == size.height && camera.width == size.width) ||
                       (camera.height == size.width && camera.width == size.height);
@@ -140,6 +140,15 @@ SetScan scan(const DatasetMember& source, const WindowDatasetOptions& options) {
       instruction_rule(source.embodiment, options.bug_compatible));
 }
 
+void add_normalisers(Member& member, const Statistics& statistics) {
+  const DatasetMember& source = member.source;
+  member.state = VectorNormaliser::of_state(source.embodiment, statistics);
+  member.action = VectorNormaliser::of_action(source.embodiment, statistics);
+  check_width(source, "state", member.state->width(), source.binding.state_width());
+  check_width(source, "action", member.action->width(), source.binding.action_width());
+  check_resolution(source, statistics);
+}
+
 Member make_member(const DatasetMember& source, const WindowDatasetOptions& options) {
   const Embodiment& e = source.embodiment;
   const ViewGeometry geometry{source.binding.picture.height, source.binding.picture.width,
@@ -149,13 +158,11 @@ Member make_member(const DatasetMember& source, const WindowDatasetOptions& opti
                 instruction_rule(e, options.bug_compatible),
                 geometry,
                 std::make_shared<const ClipPlan>(clip_plan(e, geometry)),
-                VectorNormaliser::of_state(e, source.statistics),
-                VectorNormaliser::of_action(e, source.statistics),
+                {},
+                {},
                 {},
                 {}};
-  check_width(source, "state", member.state.width(), source.binding.state_width());
-  check_width(source, "action", member.action.width(), source.binding.action_width());
-  check_resolution(source);
+  if (source.statistics) add_normalisers(member, *source.statistics);
   member.scan = scan(source, options);
   for (const auto& episode : member.scan.episodes) {
     for (const auto& text : episode.texts) {

@@ -80,11 +80,16 @@ SampleDraws WindowDataset::draw(std::uint64_t window_idx,
   if (common_->options.bug_compatible) redraw(at, ordinal);
   const auto& member = common_->members[at.member];
   const bool training = transforms == Transforms::kTraining;
-  SampleDraws draws{at.episode_idx, at.start, {}, 0};
+  SampleDraws draws{at.episode_idx, at.start, 0, {}, 0};
   const std::uint64_t seed = common_->options.seed;
-  draws.clip = training ? draw_clip(member.geometry, member.source.embodiment.jitter,
-                                    CounterStream(seed, Purpose::kAugmentation, ordinal))
-                        : centre_clip(member.geometry);
+  const CounterStream augmentation(seed, Purpose::kAugmentation, ordinal);
+  if (training && augmentations() == 0) {
+    draws.clip = draw_clip(member.geometry, member.source.embodiment.jitter, augmentation);
+  } else {
+    const auto fixed = static_cast<std::uint64_t>(augmentations());
+    draws.augmentation = training ? static_cast<std::int64_t>(augmentation.below(fixed, 0)) : 0;
+    draws.clip = fixed_draws(at.member, at.episode_idx, at.start, draws.augmentation);
+  }
   const auto texts = texts_at(member.scan, at.episode_idx, at.start);
   const auto eligible = eligible_texts(texts, member.instructions);
   invariant(!eligible.empty(), "a start without an instruction");
@@ -126,12 +131,18 @@ std::vector<VideoFrames> WindowDataset::videos(std::size_t member_idx,
 }
 
 Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) const {
+  RawClip clip = recorded(member_idx, draws);
+  Sample sample = make_vectors(member_idx, draws);
+  sample.clip = std::move(clip);
+  return sample;
+}
+
+Sample WindowDataset::make_vectors(std::size_t member_idx, const SampleDraws& draws) const {
   const auto& member = common_->members[member_idx];
   const Window window = window_of(member_idx, draws);
   Sample sample;
   sample.id = {static_cast<std::int32_t>(member_idx),
                member.reader().episode_number(draws.episode_idx), draws.start};
-  sample.clip = pictures(member_idx, draws, window);
   fill_vectors(member_idx, draws, window, sample);
   const auto texts = texts_at(member.scan, draws.episode_idx, draws.start);
   const std::string& text = texts[draws.language_key];
@@ -141,18 +152,24 @@ Sample WindowDataset::make(std::size_t member_idx, const SampleDraws& draws) con
   return sample;
 }
 
+// A clip of a member, but for its pictures and draws.
+RawClip WindowDataset::no_pictures(std::size_t member_idx) const {
+  RawClip raw;
+  raw.plan = common_->members[member_idx].plan;
+  for (const auto& other : common_->members) {
+    const auto pictures = other.plan->num_views * other.rule.clip_frames();
+    raw.room = std::max(raw.room, pictures * other.plan->picture_bytes());
+  }
+  return raw;
+}
+
 // The pictures of every view of a window, as recorded.
 RawClip WindowDataset::pictures(std::size_t member_idx,
                                 const SampleDraws& draws,
                                 const Window& window) const {
   const auto& member = common_->members[member_idx];
-  RawClip raw;
-  raw.plan = member.plan;
+  RawClip raw = no_pictures(member_idx);
   raw.draws = draws.clip;
-  for (const auto& other : common_->members) {
-    const auto pictures = other.plan->num_views * other.rule.clip_frames();
-    raw.room = std::max(raw.room, pictures * other.plan->picture_bytes());
-  }
   for (const auto& camera : member.source.binding.cameras) {
     raw.view_THWC.push_back(member.reader().read_frames(draws.episode_idx, camera, window.video));
     const at::Tensor& view = raw.view_THWC.back();
@@ -178,10 +195,10 @@ void WindowDataset::fill_vectors(std::size_t member_idx,
   auto action = gather(member.reader(), draws.episode_idx, binding.action, window.action,
                        binding.action_width());
   make_relative(member.source, state, action, member.rule.horizon);
-  sample.state_NS = normalised(member.state, state, options.state_width);
-  sample.action_PA = normalised(member.action, action, options.action_width);
+  sample.state_NS = normalised(member.state.value(), state, options.state_width);
+  sample.action_PA = normalised(member.action.value(), action, options.action_width);
   sample.action_mask_PA = at::zeros(sample.action_PA.sizes(), at::kBool);
-  sample.action_mask_PA.narrow(1, 0, member.action.width()).fill_(true);
+  sample.action_mask_PA.narrow(1, 0, member.action->width()).fill_(true);
 }
 
 std::vector<std::string> WindowDataset::prompts() const {
@@ -198,12 +215,12 @@ std::vector<std::string> WindowDataset::prompts() const {
 }
 
 ActionMeaning WindowDataset::action_meaning(std::int32_t dataset) const {
-  return {common_->members.at(static_cast<std::size_t>(dataset)).action.names()};
+  return {common_->members.at(static_cast<std::size_t>(dataset)).action.value().names()};
 }
 
 at::Tensor WindowDataset::physical_actions(std::int32_t dataset,
                                            const at::Tensor& action_PA) const {
-  const auto& normaliser = common_->members.at(static_cast<std::size_t>(dataset)).action;
+  const auto& normaliser = common_->members.at(static_cast<std::size_t>(dataset)).action.value();
   const at::Tensor in = action_PA.narrow(1, 0, normaliser.width()).to(at::kDouble).contiguous();
   at::Tensor out = at::empty(in.sizes(), at::kDouble);
   for (std::int64_t row = 0; row < in.size(0); ++row) {

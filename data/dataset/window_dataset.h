@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/ops/picture/clip.h"
 #include "core/train/dataset.h"
+#include "data/dataset/clip_table.h"
 #include "data/dataset/scan.h"
 #include "data/dataset/set_index.h"
 #include "data/embodiment/binding.h"
@@ -23,7 +25,9 @@ struct DatasetMember {
   std::shared_ptr<const LeRobotReader> reader;
   Embodiment embodiment;
   Binding binding;
-  Statistics statistics;
+  // Nothing: for pictures and prompts alone. Then neither `load`, `make`, `fingerprint` nor
+  // `physical_actions` may be called.
+  std::optional<Statistics> statistics;
   double weight = 1;
   std::int64_t held_back_episodes = 0;  // of those that have a window
 };
@@ -39,6 +43,10 @@ struct WindowDatasetOptions {
   // The reference's anchors and last window, its starts (every frame, redrawn up to 8 times when it
   // has no window) and its instruction (the first).
   bool bug_compatible = false;
+  // In how many ways training crops and jitters the pictures of a window. 0: anew for each sample.
+  // Else the first is the centre crop without jitter, as in evaluation, the others are draws of the
+  // seed; each sample takes one of them.
+  std::int64_t augmentations = 0;
   std::uint64_t seed = 0;
   std::int64_t scan_threads = 1;
   SetIndexOptions index;  // where the labels and texts of the tables are kept
@@ -53,6 +61,7 @@ InstructionRule instruction_rule(const Embodiment& embodiment, bool bug_compatib
 struct SampleDraws {
   std::int64_t episode_idx = 0;  // of the member's reader
   std::int64_t start = 0;
+  std::int64_t augmentation = 0;  // which of the fixed ones, where there are
   ClipDraws clip;
   std::size_t language_key = 0;
 };
@@ -81,8 +90,9 @@ std::vector<WindowCount> count_windows(const WindowDatasetOptions& options);
 //
 // Windows are numbered member after member, episode after episode, start after start; with
 // bug_compatible every frame counts as a start. Draws of a sample, all keyed by its ordinal:
-// kAugmentation as in draw_clip, kInstruction below(0) among the eligible texts, kAnchor
-// below(0..6) for the reference's redraws. Threads: all const members, from any thread.
+// kAugmentation as in draw_clip (with fixed augmentations below(0), which one), kInstruction
+// below(0) among the eligible texts, kAnchor below(0..6) for the reference's redraws. Threads: all
+// const members, from any thread.
 class WindowDataset : public Dataset {
  public:
   // Insides, window_dataset_impl.h.
@@ -125,10 +135,30 @@ class WindowDataset : public Dataset {
                                  std::uint64_t ordinal,
                                  Transforms transforms) const;
   [[nodiscard]] Sample make(std::size_t member, const SampleDraws& draws) const;
+  // The same without pictures: no video is opened.
+  [[nodiscard]] Sample make_vectors(std::size_t member, const SampleDraws& draws) const;
   // The pictures of the sample that `make` would make, as recorded.
   [[nodiscard]] RawClip recorded(std::size_t member, const SampleDraws& draws) const;
   // Where they are, camera by camera; empty where they are in the tables.
   [[nodiscard]] std::vector<VideoFrames> videos(std::size_t member, const SampleDraws& draws) const;
+
+  // The different clips of a member, whichever split their episodes belong to.
+  [[nodiscard]] ClipTable clips(std::size_t member) const;
+  // One of them under one of its fixed augmentations.
+  [[nodiscard]] SampleDraws draws_of(std::size_t member,
+                                     const ClipTable::Clip& clip,
+                                     std::int64_t augmentation) const;
+  // Black pictures in the place of a clip of so many frames.
+  [[nodiscard]] RawClip blank(std::size_t member, std::int64_t frames) const;
+  // What the pictures of these clips follow from, as a JSON object: no statistics, no prompts, and
+  // the seed only where it has an effect.
+  [[nodiscard]] std::string picture_fingerprint(std::size_t member) const;
+  // The dataset's folder name and the embodiment's tag.
+  [[nodiscard]] std::string name(std::size_t member) const;
+  [[nodiscard]] std::size_t num_members() const;
+  [[nodiscard]] std::int64_t augmentations() const;
+  // The dataset's own number of an episode.
+  [[nodiscard]] std::int64_t episode_number(std::size_t member, std::int64_t episode_idx) const;
 
  private:
   struct Located;  // a window's place
@@ -137,8 +167,13 @@ class WindowDataset : public Dataset {
   explicit WindowDataset(std::shared_ptr<const Common> common);
   [[nodiscard]] Located locate(std::uint64_t window_idx) const;
   [[nodiscard]] Located locate_in(std::size_t member, std::uint64_t member_window) const;
+  [[nodiscard]] ClipDraws fixed_draws(std::size_t member,
+                                      std::int64_t episode_idx,
+                                      std::int64_t start,
+                                      std::int64_t augmentation) const;
   void redraw(Located& at, std::uint64_t ordinal) const;
   [[nodiscard]] Window window_of(std::size_t member, const SampleDraws& draws) const;
+  [[nodiscard]] RawClip no_pictures(std::size_t member) const;
   [[nodiscard]] RawClip pictures(std::size_t member,
                                  const SampleDraws& draws,
                                  const Window& window) const;

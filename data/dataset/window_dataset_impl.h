@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct WindowDataset::Common {
     InstructionRule instructions = InstructionRule::kFirst;
     ViewGeometry geometry;
     std::shared_ptr<const ClipPlan> plan;
-    VectorNormaliser state;
-    VectorNormaliser action;
+    std::optional<VectorNormaliser> state;  // where there are statistics
+    std::optional<VectorNormaliser> action;
     SetScan scan;
     std::map<std::string, std::string> prompt_of;  // by instruction text
 

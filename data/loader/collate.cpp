@@ -52,6 +52,16 @@ void BatchAssembler::allocate(const Sample& sample) {
   batch_.action_BPA = stacked(sample.action_PA, size, memory_);
   batch_.action_mask_BPA = stacked(sample.action_mask_PA, size, memory_);
   batch_.has_real_action_B = allocated({static_cast<std::int64_t>(size)}, at::kBool, memory_);
+  if (sample.encoded) {
+    const EncodedPictures& one = *sample.encoded;
+    batch_.encoded.emplace();
+    batch_.encoded->latent_BCFYX = stacked(one.latent_BCFYX, size, memory_);
+    if (one.still_BCFYX.defined()) {
+      batch_.encoded->still_BCFYX = stacked(one.still_BCFYX, size, memory_);
+    }
+    batch_.encoded->image_BMD = stacked(one.image_BMD, size, memory_);
+    return;
+  }
   const auto count = static_cast<std::int64_t>(size);
   const RawClip& clip = sample.clip;
   if (pictures_ == BatchPictures::kTransformed) {
@@ -79,9 +89,18 @@ void BatchAssembler::put_raw(std::size_t position, const RawClip& clip) {
   raw.clips[position] = {clip.plan, clip.draws};
 }
 
+void BatchAssembler::put_encoded(std::size_t position, const EncodedPictures& one) {
+  const EncodedPictures& all = *batch_.encoded;
+  copy_to(all.latent_BCFYX, position, one.latent_BCFYX);
+  if (all.still_BCFYX.defined()) copy_to(all.still_BCFYX, position, one.still_BCFYX);
+  copy_to(all.image_BMD, position, one.image_BMD);
+}
+
 void BatchAssembler::put(std::size_t position, const Sample& sample) {
   allocate(sample);
-  if (pictures_ == BatchPictures::kRaw) {
+  if (sample.encoded) {
+    put_encoded(position, *sample.encoded);
+  } else if (pictures_ == BatchPictures::kRaw) {
     put_raw(position, sample.clip);
   } else {
     image_into(sample.clip, batch_.image_BTHWC[static_cast<std::int64_t>(position)]);

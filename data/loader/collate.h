@@ -22,7 +22,7 @@ enum class BatchPictures { kTransformed, kRaw };
 class BatchAssembler {
  public:
   BatchAssembler(std::size_t size, HostMemory memory, BatchPictures pictures);
-  // Transforms the pictures, straight into the batch.
+  // Transforms the pictures, straight into the batch, unless they are encoded already.
   // Errors: InvariantError when the sample's shape is not that of the others.
   void put(std::size_t position, const Sample& sample);
   // Once every position was put: adds the text. A batch without samples has undefined tensors.
@@ -31,6 +31,7 @@ class BatchAssembler {
 
  private:
   void allocate(const Sample& sample);
+  void put_encoded(std::size_t position, const EncodedPictures& one);
   void put_raw(std::size_t position, const RawClip& clip);
 
   HostMemory memory_;

@@ -51,7 +51,7 @@ Sample GuardedDataset::load(std::uint64_t window_idx,
   for (;;) {
     try {
       Sample sample = read(window, ordinal, transforms);
-      sample.replaced = std::move(replaced);
+      sample.replaced.insert(sample.replaced.begin(), replaced.begin(), replaced.end());
       return sample;
     } catch (const ContentError& error) {
       if (!rule_.replaces) {

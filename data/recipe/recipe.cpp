@@ -44,6 +44,12 @@ ResolvedData resolve(const DataSection& section,
                                                 "a share below 1. Fix: round it.",
                                                 section.validation));
   }
+  if (section.latents == LatentSource::kCached && section.augmentations == 0) {
+    problems.add("data.latents",
+                 "cached, but data.augmentations is 0: pictures are cropped and jittered anew each "
+                 "time that they come, so that no latent comes twice. Fix: data.augmentations: 1 "
+                 "(the centre crop, no jitter) or a few, such as 4, or data.latents: live.");
+  }
   if (section.statistics.empty()) {
     problems.add("data.statistics",
                  "empty. Fix: write auto, compute or the path of a metadata.json.");

@@ -26,6 +26,14 @@ struct EnumNames<TransformOn> {
                                     std::pair{TransformOn::kGpu, std::string_view("gpu")}};
 };
 
+// Where the latents of pictures come from.
+enum class LatentSource { kLive, kCached };
+template <>
+struct EnumNames<LatentSource> {
+  static constexpr std::array table{std::pair{LatentSource::kLive, std::string_view("live")},
+                                    std::pair{LatentSource::kCached, std::string_view("cached")}};
+};
+
 // What becomes of a sample whose content is bad.
 enum class OnBadSample { kFail, kSkip };
 template <>
@@ -69,6 +77,9 @@ struct DataSection {
   std::optional<std::int64_t> workers;
   std::optional<std::int64_t> prefetch_samples;
   TransformOn transform_on = TransformOn::kCpu;
+  std::int64_t augmentations = 0;
+  LatentSource latents = LatentSource::kLive;
+  std::filesystem::path latent_cache;
   std::filesystem::path text_cache;
   std::filesystem::path index_cache;
   std::string statistics = "auto";
@@ -107,6 +118,19 @@ struct DataSection {
       "kernels, "
       "before the encoders, on pictures as recorded; to the same bytes. Where CPU cores are "
       "scarce.");
+    v("augmentations", augmentations,
+      "In how many ways the pictures of a window are cropped and jittered in training (number). 0: "
+      "anew each time that it comes. 1: one, the centre crop without jitter, as in validation. "
+      "More: "
+      "that one and draws of run.seed, the same in every epoch; each sample takes one of them.",
+      between(0, 1024));
+    v("latents", latents,
+      "Where the latents of pictures come from. live: encoded in every step. cached: from "
+      "latent_cache, which `wamtrain cache RECIPE --what latents` fills; no video is decoded, and "
+      "neither VAE nor image encoder is loaded. Needs augmentations of 1 or more.");
+    v("latent_cache", latent_cache,
+      "Folder of the cached latents, a folder a dataset in it; may be shared by runs. Empty: in "
+      "run.dir.");
     v("text_cache", text_cache,
       "Folder of the cached text embeddings; may be shared by runs. Empty: in run.dir.");
     v("index_cache", index_cache,

@@ -1,7 +1,6 @@
 #include "data/text_cache/text_cache.h"
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -11,53 +10,20 @@
 #include "core/base/format.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
+#include "core/io/shared_folder.h"
 #include "data/tokenizer/clean_text.h"
 
 namespace wam {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A killed process loses at most this much work, and a large data set makes hundreds of files.
 constexpr std::size_t kPackBytes = std::size_t{64} << 20;
-// What a killed process left half-written is removed after this time.
-constexpr std::chrono::hours kStale{24};
 
 std::string folder_key(const TextCache::Options& options, const Tokenizer& tokenizer) {
   const std::string parts =
       fmt::format("{}|{}|{}", options.weights, tokenizer.fingerprint(), options.width);
   return "text_" + hash_hex(content_hash(parts.data(), parts.size()));
 }
-
-void remove_if_stale(const std::filesystem::path& path) {
-  std::error_code ignored;  // another process may remove it at the same time
-  const auto written = std::filesystem::last_write_time(path, ignored);
-  if (ignored || std::filesystem::file_time_type::clock::now() - written < kStale) return;
-  std::filesystem::remove(path, ignored);
-}
-
-// Says how far it is, not more often than a reader can follow.
-class Progress {
- public:
-  Progress(Log& log, std::size_t total)
-      : log_(log), total_(total), interval_(log.is_terminal() ? 0.5 : 30) {}
-
-  void done(std::size_t count) {
-    const double now_s = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (now_s - shown_s_ < interval_) return;
-    shown_s_ = now_s;
-    const double left_s = now_s / static_cast<double>(count) * static_cast<double>(total_ - count);
-    log_.progress(fmt::format("text embeddings: {} of {} prompts, {} left", count, total_,
-                              human_seconds(left_s)));
-  }
-
- private:
-  Log& log_;
-  std::size_t total_;
-  double interval_;
-  Clock::time_point start_ = Clock::now();
-  double shown_s_ = 0;
-};
 
 }  // namespace
 
@@ -73,6 +39,12 @@ const std::string& TextCache::clean(const std::string& prompt) {
   const auto known = cleaned_.find(prompt);
   if (known != cleaned_.end()) return known->second;
   return cleaned_.emplace(prompt, clean_text(prompt)).first->second;
+}
+
+std::uint64_t TextCache::bytes_of(const std::vector<std::string>& prompts) {
+  std::uint64_t tokens = 0;
+  for (const std::string& prompt : prompts) tokens += tokenizer_.encode_clean(clean(prompt)).size();
+  return tokens * static_cast<std::uint64_t>(options_.width) * sizeof(c10::BFloat16);
 }
 
 void TextCache::scan() {
@@ -139,8 +111,11 @@ std::vector<std::string> TextCache::missing(const std::vector<std::string>& prom
 void TextCache::fill(const std::vector<std::string>& prompts, const EncodeText& encode) {
   const std::vector<std::string> todo = missing(prompts);
   if (!todo.empty()) {
-    log_.info(fmt::format("text embeddings: computing {} prompts into {}",
-                          with_commas(static_cast<std::int64_t>(todo.size())), folder_.string()));
+    const std::uint64_t bytes = bytes_of(todo);
+    check_free_space(folder_, bytes, "storing text embeddings");
+    log_.info(fmt::format("text embeddings: computing {} prompts, {}, into {}",
+                          with_commas(static_cast<std::int64_t>(todo.size())),
+                          human_bytes(static_cast<double>(bytes)), folder_.string()));
     compute(todo, encode);
     const std::vector<std::string> left = missing(prompts);
     require<DataError>(
@@ -154,8 +129,7 @@ void TextCache::fill(const std::vector<std::string>& prompts, const EncodeText& 
 void TextCache::compute(const std::vector<std::string>& prompts, const EncodeText& encode) {
   std::vector<TextEntry> pending;
   std::size_t bytes = 0;
-  std::size_t done = 0;
-  Progress progress(log_, prompts.size());
+  std::int64_t done = 0;
   for (const std::string& prompt : prompts) {
     const std::string& text = clean(prompt);
     // Another process may have stored it in the meantime.
@@ -167,10 +141,12 @@ void TextCache::compute(const std::vector<std::string>& prompts, const EncodeTex
       store(pending);
       bytes = 0;
     }
-    progress.done(++done);
+    ++done;
+    if (options_.on_progress) {
+      options_.on_progress(done, static_cast<std::int64_t>(prompts.size()));
+    }
   }
   store(pending);
-  log_.end_progress();
 }
 
 TextEntry TextCache::embed(const std::string& text, const EncodeText& encode) const {

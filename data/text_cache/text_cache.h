@@ -33,6 +33,8 @@ class TextCache : public TextEmbeddings {
     std::filesystem::path folder;
     std::string weights;     // fingerprint of the text encoder's weights and configuration
     std::int64_t width = 0;  // of the embeddings
+    // Told after each prompt that is computed; may be empty.
+    std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
   };
   // `tokenizer` and `log` must outlive the cache. Errors: DeviceError when the folder cannot be
   // made.
@@ -43,9 +45,9 @@ class TextCache : public TextEmbeddings {
   // Errors: DataError for text that cannot be cleaned (clean_text.h).
   std::vector<std::string> missing(const std::vector<std::string>& prompts);
 
-  // Computes and stores what is missing; afterwards `rows` knows all of `prompts`.
-  // Errors: as missing; DataError when an embedding is not finite; DeviceError when the disk is
-  // full; InvariantError for a result of another shape.
+  // Computes and stores what is missing; afterwards `rows` knows all of `prompts`. The log says how
+  // much it is first. Errors: as missing; DataError when an embedding is not finite; DeviceError
+  // when the disk has no room for it; InvariantError for a result of another shape.
   void fill(const std::vector<std::string>& prompts, const EncodeText& encode);
 
   [[nodiscard]] at::Tensor rows(const std::string& prompt) const override;
@@ -65,6 +67,8 @@ class TextCache : public TextEmbeddings {
   // The pack that holds `key`, its hashes checked; null when there is none.
   std::shared_ptr<const TextPack> find(const std::string& key);
   const std::string& clean(const std::string& prompt);
+  // Of the embeddings of these prompts.
+  [[nodiscard]] std::uint64_t bytes_of(const std::vector<std::string>& prompts);
   [[nodiscard]] TextEntry embed(const std::string& text, const EncodeText& encode) const;
   void compute(const std::vector<std::string>& prompts, const EncodeText& encode);
   void store(std::vector<TextEntry>& entries);

@@ -2,16 +2,13 @@
 
 #include <cstddef>
 #include <map>
-#include <thread>
 
 #include <ATen/ops/from_blob.h>
 
-#include <unistd.h>
-
 #include "core/base/errors.h"
-#include "core/base/host_name.h"
 #include "core/io/disk.h"
 #include "core/io/hash.h"
+#include "core/io/shared_folder.h"
 
 namespace wam {
 namespace {
@@ -27,12 +24,6 @@ std::string hash_of(const std::string& key,
   hash.update(shape.data(), shape.size() * sizeof(std::int64_t));
   hash.update(data, bytes);
   return hash_hex(hash.digest());
-}
-
-// No other thread or process, on this or another machine, writes under this name.
-std::string private_suffix() {
-  const std::size_t thread = std::hash<std::thread::id>{}(std::this_thread::get_id());
-  return fmt::format(".{}.{}.{:x}.tmp", host_name().value_or(""), ::getpid(), thread);
 }
 
 void write_file(const std::filesystem::path& path, const std::vector<TextEntry>& entries) {
@@ -109,7 +100,7 @@ std::filesystem::path TextPack::write(const std::filesystem::path& folder,
   }
   std::filesystem::path path =
       folder / fmt::format("pack_{}.safetensors", hash_hex(names.digest()));
-  const std::filesystem::path temporary = path.string() + private_suffix();
+  const std::filesystem::path temporary = private_name(path);
   check_free_space(folder, bytes, "storing text embeddings");
   write_file(temporary, entries);
   rename_and_sync(temporary, path);

@@ -3,25 +3,23 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/upsample_bilinear2d.h>
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
 #include "core/ops/parameter.h"
 #include "models/wam/initialise.h"
+#include "models/wam/picture_encoding.h"
 
 namespace wam {
 namespace {
 
-// (B, 3, T, H, W) -> the same at another size, frame by frame: bilinear, pixel centres, no
-// antialias.
-at::Tensor resized(const at::Tensor& video_BCTHW, std::int64_t height, std::int64_t width) {
-  if (video_BCTHW.size(3) == height && video_BCTHW.size(4) == width) return video_BCTHW;
-  const std::int64_t batch = video_BCTHW.size(0);
-  const at::Tensor frames = video_BCTHW.transpose(1, 2).flatten(0, 1);
-  return at::upsample_bilinear2d(frames, {height, width}, /*align_corners=*/false)
-      .unflatten(0, {batch, -1})
-      .transpose(1, 2);
+// A mask of 4 channels that is one at the first latent frame, and the latent of the first frame
+// followed by grey.
+at::Tensor first_frame_condition(const at::Tensor& still_BCFYX) {
+  const auto size = still_BCFYX.sizes();
+  at::Tensor mask = at::zeros({size[0], 4, size[2], size[3], size[4]}, still_BCFYX.options());
+  mask.narrow(2, 0, 1).fill_(1.0);
+  return at::cat({mask, still_BCFYX}, 1);
 }
 
 }  // namespace
@@ -41,42 +39,23 @@ void WamModel::initialise(const TensorSpec& tensor, std::uint64_t seed, at::Tens
   initialise_parameter(tensor, options_.config, seed, std::move(out));
 }
 
-at::Tensor WamModel::video_of(const Batch& batch) const {
-  const auto wide = accumulate_type(options_.compute_type);
-  const at::Tensor image = batch.raw ? images_of(*batch.raw, options_.device)
-                                     : batch.image_BTHWC.to(options_.device, /*non_blocking=*/true);
-  at::Tensor video = image.permute({0, 4, 1, 2, 3}).to(wide);
-  video.div_(255.0).sub_(0.5).div_(0.5);
-  return resized(video, options_.config.target_height, options_.config.target_width)
-      .to(options_.compute_type);
-}
-
-// A mask of 4 channels that is one at the first latent frame, and the latent of the video that
-// holds the first frame and then grey.
-at::Tensor WamModel::first_frame_condition(const at::Tensor& video_BCTHW,
-                                           const at::Tensor& latent_BCFYX) {
-  const at::Tensor known =
-      encoders_.encode_first_frame(video_BCTHW.select(2, 0), video_BCTHW.size(2))
-          .to(options_.compute_type);
-  const auto size = latent_BCFYX.sizes();
-  at::Tensor mask = at::zeros({size[0], 4, size[2], size[3], size[4]}, known.options());
-  mask.narrow(2, 0, 1).fill_(1.0);
-  return at::cat({mask, known}, 1);
-}
-
 EncodedBatch WamModel::encode(const Batch& batch) {
   const at::NoGradGuard no_grad;
   const auto wide = accumulate_type(options_.compute_type);
   const auto move = [&](const at::Tensor& t, at::ScalarType type) {
     return t.to(options_.device, /*non_blocking=*/true).to(type);
   };
-  const at::Tensor video = video_of(batch);
+  const EncodedPictures pictures = batch.encoded ? *batch.encoded
+                                                 : encode_pictures(batch, encoders_,
+                                                                   {.config = options_.config,
+                                                                    .type = options_.compute_type,
+                                                                    .device = options_.device});
   EncodedBatch out;
-  out.latent_BCFYX = encoders_.encode_video(video).to(options_.compute_type);
+  out.latent_BCFYX = move(pictures.latent_BCFYX, options_.compute_type);
   if (options_.config.type == ModelType::kI2v) {
-    out.condition_BCFYX = first_frame_condition(video, out.latent_BCFYX);
+    out.condition_BCFYX = first_frame_condition(move(pictures.still_BCFYX, options_.compute_type));
   }
-  out.clip_BMD = encoders_.clip_features(video.select(2, 0)).to(options_.compute_type);
+  out.clip_BMD = move(pictures.image_BMD, options_.compute_type);
   out.text_BMD = move(batch.text_BMD, options_.compute_type);
   out.state_BNS = move(batch.state_BNS, options_.compute_type);
   out.action_BPA = move(batch.action_BPA, wide);

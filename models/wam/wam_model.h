@@ -49,14 +49,12 @@ class WamModel final : public Model {
   void rehearse(const Batch& batch, Sharding& sharding);
   void end_rehearsal();
 
-  // Pictures, text and vectors of a batch as the transformer reads them.
+  // Pictures, text and vectors of a batch as the transformer reads them. Pictures that come encoded
+  // are taken as they are; the encoders are not asked then.
   [[nodiscard]] EncodedBatch encode(const Batch& batch);
   [[nodiscard]] Dit& dit() noexcept { return dit_; }
 
  private:
-  [[nodiscard]] at::Tensor video_of(const Batch& batch) const;
-  [[nodiscard]] at::Tensor first_frame_condition(const at::Tensor& video_BCTHW,
-                                                 const at::Tensor& latent_BCFYX);
   [[nodiscard]] Draws draws_for(const Batch& batch,
                                 const EncodedBatch& encoded,
                                 std::uint64_t seed) const;

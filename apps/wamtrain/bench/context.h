@@ -13,6 +13,7 @@
 #include "apps/wamtrain/bench/result.h"
 #include "apps/wamtrain/bench/timeline.h"
 #include "apps/wamtrain/bench/units.h"
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/ranks.h"
 #include "apps/wamtrain/recipe.h"
 #include "core/base/log.h"
@@ -34,6 +35,8 @@ struct BenchContext {
   [[nodiscard]] std::int64_t text_rows() const {
     return options.text_rows.value_or(recipe.model.config.text_length);
   }
+  // Whether whole steps encode pictures.
+  [[nodiscard]] bool encodes() const { return options.with_encoders && !caches_latents(recipe); }
   // Units as the recipe wants them, on the context's mesh or another.
   [[nodiscard]] BenchUnits units(HoldsState state, const BenchMesh& on) const;
 };

@@ -113,7 +113,7 @@ LoaderTimes time_loader(const BenchContext& context, Loader& loader, Images imag
 // The rate by that of one worker alone, times the number of workers.
 void add_scaling(const BenchContext& context, DataStream& stream, double rate, BenchResult& out) {
   context.log.info("timing one worker alone");
-  stream.open(context, stream.data.splits.training, 1);
+  stream.open(context, stream.windows(), 1);
   const LoaderTimes one = time_loader(context, *stream.loader, Images::kOnDevice);
   const auto samples =
       static_cast<double>(context.options.steps * context.recipe.options.train.global_batch);
@@ -191,6 +191,9 @@ BenchResult bench_data(const BenchContext& context) {
   require<ConfigError>(!context.options.against_one || context.recipe.data.workers > 1,
                        "--against-one: data.workers is 1, which is alone already. Fix: set more "
                        "workers, such as --set data.workers=16, or leave it out.");
+  require<ConfigError>(context.options.torchvision.empty() || !caches_latents(context.recipe),
+                       "--torchvision: data.latents is cached, and no picture is transformed. Fix: "
+                       "--set data.latents=live, or leave it out.");
   compute_alone();  // the loader's cores are measured, not this thread's that take from it
   DataStream stream(context, std::make_unique<EmptyText>(context.recipe.model.config.text_width));
   const Recipe& recipe = context.recipe.options;
@@ -200,8 +203,10 @@ BenchResult bench_data(const BenchContext& context) {
   stream.open(context);
   const LoaderTimes whole = time_loader(context, *stream.loader, Images::kOnDevice);
   BenchResult out;
-  out.title = on_gpu ? "loader: decoding, batches of recorded pictures, images on the GPU"
-                     : "loader: decoding, transforms, batches in host memory";
+  const bool is_cached = caches_latents(context.recipe);
+  out.title = is_cached ? "loader: cached latents, batches in host memory"
+              : on_gpu  ? "loader: decoding, batches of recorded pictures, images on the GPU"
+                        : "loader: decoding, transforms, batches in host memory";
   out.settings = {{"workers", std::to_string(context.recipe.data.workers)},
                   {"prefetch_samples", std::to_string(context.recipe.data.prefetch_samples)},
                   {"micro_batch", std::to_string(recipe.train.micro_batch)},
@@ -212,7 +217,7 @@ BenchResult bench_data(const BenchContext& context) {
       {"samples_s", "rate", samples / whole.wall_s, "samples/s", {}},
       {"ms", "a sample, of all workers together", 1e3 * whole.wall_s / samples, "ms", {}},
       {"cores_16", "cores for 16 samples/s", kRate * whole.processor_s / samples, "cores", {}}};
-  if (on_gpu) {
+  if (on_gpu && !is_cached) {
     context.log.info("timing the decoding alone");
     stream.open(context, std::make_shared<const PicturesAlone>(stream.data.splits.training));
     const double alone_s = time_loader(context, *stream.loader, Images::kAsTheyCome).wall_s;
@@ -230,6 +235,7 @@ BenchResult bench_data(const BenchContext& context) {
   if (context.options.against_one) add_scaling(context, stream, samples / whole.wall_s, out);
   stream.loader.reset();  // its threads would go on decoding
   out.figures.push_back(measure_opening(context, stream.data.statistics));
+  if (is_cached) return out;
   add_decoding(context, *stream.data.splits.training, out);
   add_transform(context, *stream.data.splits.training, out);
   return out;

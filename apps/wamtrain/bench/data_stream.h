@@ -6,6 +6,7 @@
 
 #include "apps/wamtrain/bench/context.h"
 #include "apps/wamtrain/datasets.h"
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/training_parts.h"
 #include "core/cuda/device.h"
 #include "data/loader/loader.h"
@@ -17,12 +18,16 @@ namespace wam {
 struct DataStream {
   DataStream(const BenchContext& context, std::unique_ptr<TextEmbeddings> embeddings)
       : data(open_data(context.recipe, {}, context.log)),
+        latents(open_latents(context.recipe,
+                             *data.splits.training,
+                             {.device = context.device, .type = context.type},
+                             context.log)),
         text(std::move(embeddings)),
         order(data.splits.training->member_sizes(),
               data.splits.training->member_weights(),
               context.recipe.options.run.seed,
               mixture_draw(context.recipe)) {}
-  void open(const BenchContext& context) { open(context, data.splits.training); }
+  void open(const BenchContext& context) { open(context, windows()); }
   // The same stream of windows, loaded by another, or by so many workers.
   void open(const BenchContext& context,
             std::shared_ptr<const Dataset> dataset,
@@ -34,7 +39,13 @@ struct DataStream {
     loader.emplace(std::move(dataset), order, *text, options);
   }
 
+  // As the recipe trains on them.
+  [[nodiscard]] std::shared_ptr<const Dataset> windows() const {
+    return with_latents(data.splits.training, latents);
+  }
+
   OpenedData data;
+  LatentCaches latents;
   std::unique_ptr<TextEmbeddings> text;
   SampleOrder order;
   std::optional<Loader> loader;

@@ -122,17 +122,6 @@ void check_ranges(const BenchOptions& o, std::vector<std::string>& problems) {
 
 }  // namespace
 
-template <class E>
-E option_word(std::string_view option, const std::string& word) {
-  if (const auto value = parse_name<E>(word)) return *value;
-  const auto names = all_names<E>();
-  const auto near = nearest_name(word, names);
-  throw ConfigError(fmt::format("{} {}: expected one of {}. Fix: write {}.", option, word,
-                                join(names), near ? *near : names.front()));
-}
-template BenchWhat option_word(std::string_view, const std::string&);
-template BenchEncoder option_word(std::string_view, const std::string&);
-
 const std::vector<std::string>& figure_names(BenchWhat what) {
   static const std::vector<std::string> kModel{"samples_s",       "ms",
                                                "best_ms",         "forward_ms",

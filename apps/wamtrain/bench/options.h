@@ -63,10 +63,6 @@ struct BenchOptions {
   std::filesystem::path rates;        // that file; empty: configs/rates/<card>.yaml
 };
 
-// The word of a command-line option as its enumerator. Errors: ConfigError with the nearest one.
-template <class E>
-E option_word(std::string_view option, const std::string& word);
-
 // The figures that a benchmark has, the one that an id takes by default first.
 const std::vector<std::string>& figure_names(BenchWhat what);
 

@@ -82,7 +82,7 @@ std::unique_ptr<BatchSource> make_synthetic_source(const BenchContext& context) 
 }
 
 std::unique_ptr<FrozenEncoders> make_step_encoders(const BenchContext& context) {
-  if (!context.options.with_encoders) return std::make_unique<StillEncoders>(context);
+  if (!context.encodes()) return std::make_unique<StillEncoders>(context);
   return load_encoders(context.recipe, {.device = context.device, .type = context.type},
                        context.log);
 }

@@ -15,6 +15,7 @@
 #include "apps/wamtrain/bench/timing.h"
 #include "apps/wamtrain/bench/units.h"
 #include "apps/wamtrain/encoders.h"
+#include "apps/wamtrain/prompt_texts.h"
 #include "apps/wamtrain/run_device.h"
 #include "apps/wamtrain/training_parts.h"
 #include "core/base/errors.h"
@@ -278,9 +279,8 @@ BenchResult bench_step(const BenchContext& context) {
   const auto encoders = make_step_encoders(context);
   const auto source = make_synthetic_source(context);
   const std::string title =
-      context.options.with_encoders
-          ? "training step on a synthetic batch: encoders, transformer, optimizer"
-          : "training step on a synthetic batch: transformer, optimizer";
+      context.encodes() ? "training step on a synthetic batch: encoders, transformer, optimizer"
+                        : "training step on a synthetic batch: transformer, optimizer";
   BenchResult out = StepsBench(context, *encoders, context.mesh).run(*source, title);
   add_communication(out, context, {.step_s = 1e-3 * out.step_ms}, [&](const BenchMesh& mesh) {
     return StepsBench(context, *encoders, mesh).time(*source);
@@ -292,13 +292,18 @@ BenchResult bench_loop(const BenchContext& context) {
   DataStream stream(context, nullptr);
   const Tokenizer tokenizer(context.recipe.options.model.components.tokenizer);
   const FrozenPart text = text_part(context.recipe, tokenizer.vocabulary_size());
-  stream.text = prepare_text(context.recipe, stream.data.splits.training->prompts(),
-                             hash_hex(frozen_fingerprint(text.model, text.source)),
-                             placement_of(context), context.log);
-  const auto encoders = load_encoders(context.recipe, placement_of(context), context.log);
+  auto texts = std::make_unique<PromptTexts>(context.recipe,
+                                             hash_hex(frozen_fingerprint(text.model, text.source)),
+                                             placement_of(context), context.log);
+  texts->prepare(stream.data.splits.training->prompts());
+  stream.text = std::move(texts);
+  const auto encoders = load_encoders_to_train(context.recipe, placement_of(context), context.log);
   stream.open(context);
   return StepsBench(context, *encoders, context.mesh)
-      .run(*stream.loader, "training loop on a dataset: loader, encoders, transformer, optimizer");
+      .run(*stream.loader,
+           context.encodes()
+               ? "training loop on a dataset: loader, encoders, transformer, optimizer"
+               : "training loop on a dataset: loader of cached latents, transformer, optimizer");
 }
 
 }  // namespace wam

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "apps/wamtrain/latents.h"
 #include "apps/wamtrain/plan.h"
 #include "apps/wamtrain/predict/compute_time.h"
 #include "apps/wamtrain/predict/needed_rates.h"
@@ -79,6 +80,10 @@ class Predictor {
 
   // Proportional to the clips, from the case with the nearest number of them.
   void predict_encoders() {
+    if (caches_latents(recipe_)) {
+      out_.notes.emplace_back("Encoders: none, since data.latents is cached.");
+      return;
+    }
     const EncoderRate* nearest = nullptr;
     const auto distance = [&](const EncoderRate& row) {
       return std::abs(row.clips - out_.micro_batch);

@@ -246,3 +246,14 @@ TEST_CASE("help documents every section") {
     CHECK_THAT(help, Catch::Contains(key));
   }
 }
+
+TEST_CASE("resolve: cached latents need fixed augmentations, and lie in the run's folder") {
+  const RecipeFile file;
+  CHECK_THAT(file.error({"data.latents=cached"}),
+             Catch::Contains("data.latents: cached, but data.augmentations is 0") &&
+                 Catch::Contains("Fix: data.augmentations: 1"));
+  const auto recipe = file.load({"data.latents=cached", "data.augmentations=1"});
+  CHECK(recipe.latent_cache == "runs/x/latent_cache");
+  CHECK(file.load({"data.latent_cache=/shared"}).latent_cache == "/shared");
+  CHECK_THAT(file.error({"data.augmentations=-1"}), Catch::Contains("data.augmentations"));
+}

@@ -201,15 +201,15 @@ TEST_CASE("statistics made for other data are refused") {
   const auto member = arm_member(folder.path());
 
   auto options = arm_options(member);
-  options.members[0].statistics.video.at("left") = {180, 320, 10};
+  options.members[0].statistics->video.at("left") = {180, 320, 10};
   CHECK_THROWS_WITH(open_window_datasets(options),
                     Catch::Contains("its pictures are 32x64") && Catch::Contains("180x320"));
   options = arm_options(member);
-  options.members[0].statistics.video.at("left") = {64, 32, 10};
+  options.members[0].statistics->video.at("left") = {64, 32, 10};
   CHECK_NOTHROW(open_window_datasets(options));
 
   options = arm_options(member);
-  auto& state = options.members[0].statistics.state.at("joint_position");
+  auto& state = options.members[0].statistics->state.at("joint_position");
   for (auto* values : {&state.min, &state.max, &state.mean, &state.std, &state.q01, &state.q99}) {
     values->push_back(1);
   }
@@ -217,14 +217,14 @@ TEST_CASE("statistics made for other data are refused") {
                     Catch::Contains("state vector has 3 values") && Catch::Contains("have 4"));
 
   options = arm_options(member);
-  options.members[0].statistics.action.at("joint_position").relative = false;
+  options.members[0].statistics->action.at("joint_position").relative = false;
   CHECK_THROWS_WITH(open_window_datasets(options), Catch::Contains("relative to the state"));
 }
 
 TEST_CASE("statistics over the set: absolute states, relative actions of whole blocks") {
   const TempFolder folder;
   wam::test::write_arm_set(folder.path(), {.episodes = {{40, "a"}, {50, "b"}}});
-  const auto statistics = arm_member(folder.path()).statistics;
+  const auto statistics = arm_member(folder.path()).statistics.value();
 
   const auto& state = statistics.state.at("joint_position");
   CHECK(state.min[0] == 0);

@@ -264,7 +264,7 @@ TEST_CASE("the fingerprint names what changed, neither the place nor the seed do
   options.members[0].embodiment.crop_scale = 0.9;
   CHECK(changed(options) == Keys{"embodiment_record"});
   options = arm_options(a.member);
-  options.members[0].statistics.state.at("joint_position").q99[0] += 1e-9;
+  options.members[0].statistics->state.at("joint_position").q99[0] += 1e-9;
   CHECK(changed(options) == Keys{"statistics"});
   options = arm_options(a.member);
   options.members[0].held_back_episodes = 1;

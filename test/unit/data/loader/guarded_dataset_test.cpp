@@ -46,6 +46,7 @@ class FaultyDataset : public wam::Dataset {
     sample.action_PA = at::full({2, 3}, 0.0, at::kFloat);
     sample.action_mask_PA = at::full({2, 3}, true, at::kBool);
     sample.prompt = "p";
+    if (marked.contains(window_idx)) sample.replaced.push_back({ordinal, sample.id, "marked"});
     return sample;
   }
   [[nodiscard]] std::vector<std::string> prompts() const override { return {"p"}; }
@@ -59,6 +60,7 @@ class FaultyDataset : public wam::Dataset {
   }
 
   std::set<std::uint64_t> bad;
+  std::set<std::uint64_t> marked;  // noted as left out by the dataset itself
   bool wrong = false;
   mutable std::atomic<int> failing_reads{0};
   mutable std::atomic<int> loads{0};
@@ -220,4 +222,16 @@ TEST_CASE("bad samples: an error that is not about the content is not skipped") 
 
   CHECK_THROWS_WITH(data.load(4, 0, Transforms::kTraining), "an odd recipe");
   CHECK(faulty->loads == 1);
+}
+
+TEST_CASE("what a dataset itself notes as left out stays noted, behind what was replaced") {
+  auto data = std::make_shared<FaultyDataset>();
+  for (std::uint64_t window = 0; window < 10; ++window) data->marked.insert(window);
+  CHECK(GuardedDataset(data, rule(false)).load(4, 0, Transforms::kTraining).replaced.size() == 1);
+  data->bad = {4};
+  const auto sample = GuardedDataset(data, rule(true)).load(4, 0, Transforms::kTraining);
+
+  REQUIRE(sample.replaced.size() >= 2);
+  CHECK(sample.replaced.front().why == "x.mp4 is cut off. Fix: copy it.");
+  CHECK(sample.replaced.back().why == "marked");
 }

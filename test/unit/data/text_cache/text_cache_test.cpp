@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/base/errors.h"
+#include "core/base/format.h"
 #include "core/io/atomic_file.h"
 #include "test/support/catch.h"
 #include "test/support/temp_folder.h"
@@ -122,6 +123,28 @@ TEST_CASE("Only what is new is computed") {
   cache.fill(prompts(), f.encode());
 
   CHECK(f.encoder.calls == 3);
+}
+
+TEST_CASE("What is to be computed is said with its size, and counted prompt by prompt") {
+  Fixture f;
+  std::vector<std::int64_t> told;
+  TextCache cache({.folder = f.folder.path() / "cache",
+                   .weights = "weights a",
+                   .width = kWidth,
+                   .on_progress =
+                       [&](std::int64_t done, std::int64_t total) {
+                         told.push_back(done);
+                         CHECK(total == 3);
+                       }},
+                  f.tokenizer, f.log);
+  std::size_t tokens = 0;
+  for (const std::string& prompt : prompts()) tokens += f.tokenizer.encode(prompt).size();
+
+  cache.fill(prompts(), f.encode());
+
+  CHECK(told == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(f.logged().find("computing 3 prompts, " + human_bytes(static_cast<double>(
+                                                      2 * kWidth * tokens))) != std::string::npos);
 }
 
 TEST_CASE("Other weights or another width do not see the embeddings") {

@@ -12,6 +12,7 @@
 #include <ATen/ops/ones.h>
 
 #include "core/random/counter.h"
+#include "models/wam/picture_encoding.h"
 #include "parallel/strategies/sharded_units.h"
 #include "test/support/catch.h"
 #include "test/support/clip_plans.h"
@@ -129,6 +130,16 @@ class Watched final : public Sharding {
   std::vector<int> held_;
 };
 
+// Whoever asks them fails the test.
+struct NoEncoders : FrozenEncoders {
+  at::Tensor encode_video(const at::Tensor& video) override { return asked(video); }
+  at::Tensor clip_features(const at::Tensor& image) override { return asked(image); }
+  static at::Tensor asked(const at::Tensor& x) {
+    FAIL("an encoder was asked");
+    return x;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("The loss of a micro-batch is the sum of the losses of its samples") {
@@ -150,6 +161,30 @@ TEST_CASE("The loss of a micro-batch is the sum of the losses of its samples") {
     CHECK(relative_error(video + action, together.loss) < 1e-12);
     CHECK(gradient.abs().max().item<double>() > 0);
     CHECK(relative_error(s.units->shard_gradient(1), gradient) < 1e-10);
+  }
+}
+
+TEST_CASE("Pictures that come encoded give the bits of those that are encoded live, unasked") {
+  for (const std::string preset : {"tiny-5b", "tiny-14b"}) {
+    Setup s(preset);
+    const Batch live = batch_of(s.config, {3, 4});
+    Batch cached = live;
+    cached.image_BTHWC = at::Tensor();
+    cached.encoded = encode_pictures(live, s.encoders, {.config = s.config, .type = at::kFloat});
+    CHECK(cached.encoded->still_BCFYX.defined() == (preset == "tiny-14b"));
+    NoEncoders none;
+    WamModel model({.config = s.config, .compute_type = at::kFloat, .recompute = {}}, none);
+
+    const Losses expected = s.model.train(live, *s.units, 11, 0.5);
+    const at::Tensor gradient = s.units->shard_gradient(1).clone();
+    s.units->begin_step();
+    const Losses found = model.train(cached, *s.units, 11, 0.5);
+
+    INFO(preset);
+    CHECK(at::equal(found.loss, expected.loss));
+    CHECK(at::equal(s.units->shard_gradient(1), gradient));
+    CHECK(at::equal(model.predict(cached, *s.units, 1, 2).action_BPA,
+                    s.model.predict(live, *s.units, 1, 2).action_BPA));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "apps/wamtrain/bench/options.h"
 
+#include "apps/wamtrain/option_word.h"
 #include "core/base/errors.h"
 #include "test/support/catch.h"
 

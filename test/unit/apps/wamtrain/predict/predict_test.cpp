@@ -54,6 +54,21 @@ double seconds(const StrategyPrediction& one) {
 
 }  // namespace
 
+TEST_CASE("predict: with cached latents encoders take neither memory nor time") {
+  const Prediction live = plan("5b", {}, {});
+  const Prediction cached = plan("5b", {"data.latents=cached", "data.augmentations=1"}, {});
+
+  CHECK(live.encoder_bytes > 0);
+  CHECK(cached.encoder_bytes == 0);
+  const auto& with = live.strategies.front();
+  const auto& without = cached.strategies.front();
+  CHECK(with.total_bytes - without.total_bytes == live.encoder_bytes);
+  CHECK(with.step->encoders_s > 0);
+  CHECK(without.step->encoders_s == 0);
+  CHECK(seconds(with) - seconds(without) == Approx(with.step->encoders_s));
+  CHECK_THAT(prediction_text(cached), Contains("Encoders: none, since data.latents is cached."));
+}
+
 // The loop reads other texts than the benchmark of the model, has the image encoder, and waits now
 // and then: it is slower than its parts.
 TEST_CASE("predict: the measured loop of the 5B on one GPU, from its parts") {
@@ -130,8 +145,7 @@ TEST_CASE("predict: the 14B does not fit two GPUs, the state moves to the host")
 }
 
 TEST_CASE("predict: where nothing fits, the first blocks that would make it fit") {
-  const Prediction p =
-      plan("14b", {"train.global_batch=16", "memory.recompute=none"}, {.gpus = 2});
+  const Prediction p = plan("14b", {"train.global_batch=16", "memory.recompute=none"}, {.gpus = 2});
   REQUIRE(p.first_blocks > 0);
   CHECK_THAT(prediction_text(p),
              Contains("nothing fits 139.8 GiB") &&
