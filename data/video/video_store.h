@@ -21,7 +21,7 @@ class VideoStore {
  public:
   struct Options {
     std::size_t max_idle_decoders = 16;
-    std::size_t index_bytes = std::size_t{64} << 20U;
+    std::size_t index_bytes = std::size_t{8} << 20U;
   };
   explicit VideoStore(const Options& options);
   ~VideoStore();
