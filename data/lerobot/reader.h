@@ -46,7 +46,7 @@ struct LeRobotReaderOptions {
   std::size_t max_open_tables = 32;
   std::size_t max_idle_decoders = 16;
   std::size_t video_index_bytes = std::size_t{8} << 20U;  // frame times, of some 4,000 videos
-  EpisodeFilter filter = {};                               // which episodes there are
+  EpisodeFilter filter = {};                              // which episodes there are
 };
 
 // Reads a LeRobot dataset, layouts v2.0, v2.1 and v3.0: tables, video, pictures inside tables.
