@@ -9,6 +9,7 @@
 #include "data/lerobot_writer/writer.h"
 #include "test/e2e/cli/workplace.h"
 #include "test/e2e/support/program.h"
+#include "test/support/arm_format.h"
 #include "test/support/catch.h"
 
 using Catch::Contains;
@@ -24,14 +25,7 @@ namespace {
 void write_odd_set(const std::filesystem::path& root, float spike) {
   using namespace wam::lerobot_writer;
   constexpr std::size_t kFrames = 120;
-  Format format;
-  format.robot_type = "arm";
-  format.pictures = PictureLayout::kImages;
-  for (const char* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {32, 64}});
-  }
-  format.vectors = {{"observation.state", {"a", "b", "c"}}, {"action", {"a", "b", "c"}}};
-  Writer writer(root, format);
+  Writer writer(root, wam::test::arm_format());
   for (const std::size_t episode : {0U, 1U}) {
     Recording recording;
     recording.task = "reach";

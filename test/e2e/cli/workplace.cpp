@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "data/lerobot_writer/writer.h"
+#include "test/support/arm_format.h"
 #include "test/support/catch.h"
 
 namespace wam::test {
@@ -40,14 +41,8 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
 void write_dataset(const std::filesystem::path& root, bool has_action) {
   using namespace lerobot_writer;
   constexpr std::size_t kFrames = 48;
-  Format format;
-  format.robot_type = "arm";
-  format.pictures = PictureLayout::kImages;
-  for (const char* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {32, 64}});
-  }
-  format.vectors.push_back({"observation.state", {"a", "b", "c"}});
-  if (has_action) format.vectors.push_back({"action", {"a", "b", "c"}});
+  Format format = arm_format();
+  if (!has_action) format.vectors.pop_back();
   Recording recording;
   recording.task = "reach";
   recording.frames = kFrames;

@@ -7,6 +7,7 @@
 #include "data/lerobot_writer/writer.h"
 #include "test/e2e/support/program.h"
 #include "test/e2e/support/tiny_run.h"
+#include "test/support/arm_format.h"
 #include "test/support/catch.h"
 
 // `wamtrain cache --what text`: prompts that are embedded before a run.
@@ -45,14 +46,7 @@ std::vector<fs::path> packs(const fs::path& folder) {
 void write_many_tasks(const fs::path& root, int episodes) {
   using namespace wam::lerobot_writer;
   constexpr std::size_t kFrames = 10;
-  Format format;
-  format.robot_type = "arm";
-  format.pictures = PictureLayout::kImages;
-  for (const char* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {32, 64}});
-  }
-  format.vectors = {{"observation.state", {"a", "b", "c"}}, {"action", {"a", "b", "c"}}};
-  Writer writer(root, format);
+  Writer writer(root, wam::test::arm_format());
   for (int episode = 0; episode < episodes; ++episode) {
     Recording recording;
     recording.task = fmt::format("reach for block {}", episode);

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "test/support/arm_format.h"
+
 namespace wam::test {
 namespace {
 
@@ -41,14 +43,9 @@ std::vector<float> joints(std::int64_t episode, std::int64_t frames, std::int64_
 }  // namespace
 
 void write_check_set(const std::filesystem::path& root, const CheckSet& set) {
-  lerobot_writer::Format format;
-  format.robot_type = "arm";
+  lerobot_writer::Format format = arm_format({kHeight, kWidth});
   format.version = set.version;
   format.pictures = set.layout;
-  for (const char* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {kHeight, kWidth}});
-  }
-  format.vectors = {{"observation.state", {"a", "b", "c"}}, {"action", {"a", "b", "c"}}};
   lerobot_writer::Writer writer(root, format);
   for (std::int64_t e = 0; e < set.episodes; ++e) {
     lerobot_writer::Recording recording;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "data/normalise/compute.h"
+#include "test/support/arm_format.h"
 
 namespace wam::test {
 namespace {
@@ -39,14 +40,10 @@ std::vector<float> joints(std::int64_t episode, std::int64_t frames, float shift
 }  // namespace
 
 void write_arm_set(const std::filesystem::path& root, const ArmSet& set) {
-  lerobot_writer::Format format;
-  format.robot_type = "arm";
+  lerobot_writer::Format format = arm_format({set.height, kWidth});
   format.version = set.version;
   format.pictures = set.layout;
-  for (const auto* view : {"left", "right", "wrist"}) {
-    format.cameras.push_back({std::string("observation.images.") + view, {set.height, kWidth}});
-  }
-  format.vectors = {{"observation.state", {"a", "b", "c"}}, {set.action_key, {"a", "b", "c"}}};
+  format.vectors.back().key = set.action_key;
   lerobot_writer::Writer writer(root, format);
   std::int64_t e = 0;
   for (const auto& [frames, task] : set.episodes) {

@@ -12,6 +12,7 @@
 #include "core/base/data_errors.h"
 #include "core/io/atomic_file.h"
 #include "test/support/catch.h"
+#include "test/support/damage.h"
 #include "test/support/temp_folder.h"
 
 namespace fs = std::filesystem;
@@ -72,14 +73,6 @@ struct Fixture {
     write_missing(build);
   }
 };
-
-void flip_byte(const fs::path& path, std::int64_t from_end) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(-from_end, std::ios::end);
-  const int byte = file.get();
-  file.seekp(-from_end, std::ios::end);
-  file.put(static_cast<char>(byte ^ 0x10));
-}
 
 }  // namespace
 
@@ -155,7 +148,8 @@ TEST_CASE("latent cache: a build goes on with what is whole, and takes no half-w
 TEST_CASE("latent cache: a flipped byte is an error when it is read, and a build mends it") {
   Fixture f;
   f.write_all();
-  flip_byte(f.file(1), 20 * 2 * 8 + 30);  // in the tokens of an item, which stand before the hashes
+  test::flip_byte(f.file(1),
+                  20 * 2 * 8 + 30);  // in the tokens of an item, which stand before the hashes
 
   const LatentCache cache(f.options());
   int damaged = 0;

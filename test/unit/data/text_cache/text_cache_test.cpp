@@ -1,7 +1,6 @@
 #include "data/text_cache/text_cache.h"
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "core/base/format.h"
 #include "core/io/atomic_file.h"
 #include "test/support/catch.h"
+#include "test/support/damage.h"
 #include "test/support/temp_folder.h"
 
 namespace wam {
@@ -70,14 +70,6 @@ std::vector<std::filesystem::path> files(const std::filesystem::path& folder,
     if (entry.path().extension() == extension) out.push_back(entry.path());
   }
   return out;
-}
-
-void flip_byte(const std::filesystem::path& path, std::int64_t from_end) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(-from_end, std::ios::end);
-  const int byte = file.get();
-  file.seekp(-from_end, std::ios::end);
-  file.put(static_cast<char>(byte ^ 0x10));
 }
 
 }  // namespace
@@ -164,7 +156,7 @@ TEST_CASE("A flipped byte is found, logged, and the embeddings are computed agai
     TextCache cache = f.open();
     cache.fill(prompts(), f.encode());
     for (const std::string& prompt : prompts()) good.push_back(cache.rows(prompt).clone());
-    flip_byte(files(cache.folder(), ".safetensors").at(0), 20);
+    test::flip_byte(files(cache.folder(), ".safetensors").at(0), 20);
   }
   TextCache cache = f.open();
 
