@@ -61,7 +61,8 @@ int bench_on_ranks(const BenchArguments& arguments,
   const BenchOptions& options = arguments.options;
   const bool is_json = format == OutputFormat::kJson;
   const RunSection& run = recipe.options.run;
-  Ranks ranks(run.dir, std::chrono::milliseconds(static_cast<std::int64_t>(1000 * run.timeout_s)));
+  Ranks ranks(run.dir, std::chrono::milliseconds(static_cast<std::int64_t>(1000 * run.timeout_s)),
+              OnStop::kEnd);
   const auto work = [&] {
     BenchOrigin origin;
     origin.program = version_line();

@@ -80,8 +80,8 @@ struct Ranks::Several {
   Watch watch;
 };
 
-Ranks::Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit)
-    : env_(read_launch_env(process_environment())) {
+Ranks::Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit, OnStop on_stop)
+    : signal_(on_stop), env_(read_launch_env(process_environment())) {
   if (env_.world_size == 1) return;
   several_ =
       std::make_unique<Several>(env_, signal_, run_dir, limit, [this](const std::string& text) {

@@ -15,6 +15,7 @@
 #include "core/train/phase.h"
 #include "core/train/rank_agreement.h"
 #include "core/train/stop_agreement.h"
+#include "core/train/stop_signal.h"
 #include "parallel/collectives/axis.h"
 #include "parallel/launch/launch_env.h"
 #include "parallel/strategies/layout.h"
@@ -28,7 +29,9 @@ class Ranks {
  public:
   // Reads the launcher's environment and meets the others (`run_dir` is where they look for each
   // other without MASTER_ADDR). `limit`: run.timeout_s. Errors: ConfigError, CommError.
-  Ranks(const std::filesystem::path& run_dir, std::chrono::milliseconds limit);
+  Ranks(const std::filesystem::path& run_dir,
+        std::chrono::milliseconds limit,
+        OnStop on_stop = OnStop::kNote);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;

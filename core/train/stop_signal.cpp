@@ -25,8 +25,9 @@ void on_warning(int number) {
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(OnStop on_stop) {
   g_received = 0;
+  if (on_stop == OnStop::kEnd) return;
   std::signal(SIGTERM, on_signal);
   std::signal(SIGINT, on_signal);
   std::signal(SIGUSR1, on_warning);

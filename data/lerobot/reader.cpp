@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include <ATen/ops/empty.h>
-
 #include "core/base/data_errors.h"
 #include "core/base/names.h"
 #include "data/lerobot/episode_rows.h"
 #include "data/lerobot/layout.h"
 #include "data/lerobot/shown_frame.h"
 #include "data/lerobot/table_store.h"
+#include "data/picture_memory/picture_memory.h"
 #include "data/video/picture.h"
 #include "data/video/video_store.h"
 
@@ -31,8 +30,8 @@ std::string trimmed(const std::string& text) {
 
 at::Tensor stack_pictures(const std::vector<at::Tensor>& picture_HWC, const std::string& camera) {
   const at::Tensor& first = picture_HWC.front();
-  at::Tensor out_THWC = at::empty(
-      {static_cast<std::int64_t>(picture_HWC.size()), first.size(0), first.size(1), 3}, at::kByte);
+  at::Tensor out_THWC = picture_memory(
+      {static_cast<std::int64_t>(picture_HWC.size()), first.size(0), first.size(1), 3});
   for (std::size_t t = 0; t < picture_HWC.size(); ++t) {
     require<DataError>(
         picture_HWC[t].sizes() == first.sizes(),

@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 
 #include "core/base/errors.h"
+#include "data/picture_memory/picture_memory.h"
 #include "data/text_cache/text_batch.h"
 
 namespace wam {
@@ -18,6 +19,11 @@ at::Tensor allocated(std::vector<std::int64_t> shape, at::ScalarType type, HostM
   invariant(memory == HostMemory::kPageable, "pinned memory in a build without CUDA");
   return at::empty(shape, at::TensorOptions(type));
 #endif
+}
+
+at::Tensor pictures(const std::vector<std::int64_t>& shape, HostMemory memory) {
+  return memory == HostMemory::kPinned ? allocated(shape, at::kByte, memory)
+                                       : picture_memory(shape);
 }
 
 at::Tensor stacked(const at::Tensor& one, std::size_t count, HostMemory memory) {
@@ -65,14 +71,14 @@ void BatchAssembler::allocate(const Sample& sample) {
   const auto count = static_cast<std::int64_t>(size);
   const RawClip& clip = sample.clip;
   if (pictures_ == BatchPictures::kTransformed) {
-    batch_.image_BTHWC = allocated({count, clip.frames(), clip.plan->height, clip.plan->width, 3},
-                                   at::kByte, memory_);
+    batch_.image_BTHWC =
+        pictures({count, clip.frames(), clip.plan->height, clip.plan->width, 3}, memory_);
     return;
   }
   batch_.raw.emplace();
   batch_.raw->frames = clip.frames();
   batch_.raw->clips.resize(size);
-  batch_.raw->bytes_BN = allocated({count, clip.room}, at::kByte, memory_);
+  batch_.raw->bytes_BN = pictures({count, clip.room}, memory_);
 }
 
 // The views of a clip one after the other.

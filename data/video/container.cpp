@@ -1,9 +1,27 @@
 #include "data/video/container.h"
 
+#include <algorithm>
+#include <span>
+#include <string_view>
+
 #include "core/base/data_errors.h"
 #include "core/base/now_reading.h"
 
 namespace wam {
+namespace {
+
+// Whether the header alone says how the videos are coded, delay of B-frames included.
+bool is_described(const AVFormatContext& context) {
+  if (std::string_view(context.iformat->name).find("mp4") == std::string_view::npos) return false;
+  const std::span<AVStream* const> streams(context.streams, context.nb_streams);
+  return std::all_of(streams.begin(), streams.end(), [](const AVStream* stream) {
+    const AVCodecParameters& p = *stream->codecpar;
+    return p.codec_type != AVMEDIA_TYPE_VIDEO ||
+           (p.codec_id != AV_CODEC_ID_NONE && p.width > 0 && p.height > 0);
+  });
+}
+
+}  // namespace
 
 VideoContainer open_video_container(const std::filesystem::path& path) {
   const Reading reading(path);
@@ -20,8 +38,11 @@ VideoContainer open_video_container(const std::filesystem::path& path) {
   int code = avformat_open_input(&context, path.c_str(), nullptr, nullptr);
   if (code < 0) throw_input_error(doing, code, errors);
   out.input = InputHandle(context);
-  code = avformat_find_stream_info(context, nullptr);
-  if (code < 0) throw_input_error(doing, code, errors);
+  // Which decodes up to twenty frames to find out what an mp4 says in its header.
+  if (!is_described(*context)) {
+    code = avformat_find_stream_info(context, nullptr);
+    if (code < 0) throw_input_error(doing, code, errors);
+  }
   const int stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   require<DataError>(stream >= 0,
                      "{}: it holds no readable video stream. Fix: the file is damaged or cut off; "
@@ -34,7 +55,7 @@ VideoContainer open_video_container(const std::filesystem::path& path) {
   return out;
 }
 
-CodecHandle open_video_codec(const VideoContainer& container, const std::filesystem::path& path) {
+OpenCodec open_video_codec(const VideoContainer& container, const std::filesystem::path& path) {
   const AVCodecParameters* parameters = container.stream->codecpar;
   const AVCodec* decoder = avcodec_find_decoder(parameters->codec_id);
   require<DataError>(
@@ -42,17 +63,21 @@ CodecHandle open_video_codec(const VideoContainer& container, const std::filesys
       "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
       "FFmpeg that can, or encode the videos as h264.",
       path.string(), avcodec_get_name(parameters->codec_id));
-  CodecHandle codec(avcodec_alloc_context3(decoder));
+  OpenCodec out{CodecHandle(avcodec_alloc_context3(decoder)),
+                ParametersHandle(avcodec_parameters_alloc())};
+  const CodecHandle& codec = out.codec;
   check_allocated(codec.get());
+  check_allocated(out.opened_for.get());
   const FfmpegErrors errors;
-  int code = avcodec_parameters_to_context(codec.get(), parameters);
+  int code = avcodec_parameters_copy(out.opened_for.get(), parameters);
+  if (code >= 0) code = avcodec_parameters_to_context(codec.get(), parameters);
   codec.get()->thread_count = 1;
   codec.get()->pkt_timebase = container.stream->time_base;
   if (code >= 0) code = avcodec_open2(codec.get(), decoder, nullptr);
   require<DataError>(code >= 0,
                      "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
                      path.string(), decoder->name, errors.describe(code));
-  return codec;
+  return out;
 }
 
 bool read_packet(const VideoContainer& container,

@@ -14,8 +14,13 @@ struct VideoContainer {
 
 VideoContainer open_video_container(const std::filesystem::path& path);
 
+struct OpenCodec {
+  CodecHandle codec;
+  ParametersHandle opened_for;
+};
+
 // A decoder for it, on the calling thread. Errors: DataError.
-CodecHandle open_video_codec(const VideoContainer& container, const std::filesystem::path& path);
+OpenCodec open_video_codec(const VideoContainer& container, const std::filesystem::path& path);
 
 // The next packet of the stream into `packet`; false at the end. Errors: DataError.
 bool read_packet(const VideoContainer& container,

@@ -21,6 +21,9 @@ inline void release_input(AVFormatContext* context) noexcept {
 inline void release_codec(AVCodecContext* context) noexcept {
   avcodec_free_context(&context);
 }
+inline void release_parameters(AVCodecParameters* parameters) noexcept {
+  avcodec_parameters_free(&parameters);
+}
 inline void release_frame(AVFrame* frame) noexcept {
   av_frame_free(&frame);
 }
@@ -29,6 +32,7 @@ inline void release_packet(AVPacket* packet) noexcept {
 }
 using InputHandle = UniqueHandle<AVFormatContext*, release_input>;
 using CodecHandle = UniqueHandle<AVCodecContext*, release_codec>;
+using ParametersHandle = UniqueHandle<AVCodecParameters*, release_parameters>;
 using FrameHandle = UniqueHandle<AVFrame*, release_frame>;
 using PacketHandle = UniqueHandle<AVPacket*, release_packet>;
 using ScaleHandle = UniqueHandle<SwsContext*, sws_freeContext>;

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include "core/base/errors.h"
+#include "data/picture_memory/picture_memory.h"
 #include "data/video/ffmpeg.h"
 
 namespace wam {
@@ -142,7 +143,7 @@ at::Tensor PictureDecoder::decode(std::string_view file, const std::string& wher
       "{}: the picture ({} bytes) does not decode: {}. Fix: restore the file from the "
       "dataset's source.",
       where, file.size(), errors.describe(code < 0 ? code : AVERROR_INVALIDDATA));
-  at::Tensor rgb_HWC = at::empty({frame->height, frame->width, 3}, at::kByte);
+  at::Tensor rgb_HWC = picture_memory({frame->height, frame->width, 3});
   impl_->to_rgb.convert(*frame, rgb_HWC);
   av_frame_unref(frame);
   return rgb_HWC;

@@ -13,6 +13,8 @@ extern "C" {
 
 #include "core/base/errors.h"
 #include "core/base/now_reading.h"
+#include "data/picture_memory/picture_memory.h"
+#include "data/video/codec_shelf.h"
 #include "data/video/container.h"
 #include "data/video/picture.h"
 
@@ -28,7 +30,7 @@ bool is_damaged(const AVFrame& frame) {
 struct VideoDecoder::Impl {
   std::shared_ptr<const VideoIndex> index;
   VideoContainer container;
-  CodecHandle codec;
+  OpenCodec opened;
   FrameHandle frame{av_frame_alloc()};
   PacketHandle packet{av_packet_alloc()};
   RgbConverter to_rgb;
@@ -41,7 +43,8 @@ struct VideoDecoder::Impl {
   bool is_running = false;               // false: a jump must come first
   bool has_packet = false;               // `packet` was read and not sent yet
 
-  void open();
+  void open(CodecShelf* shelf);
+  [[nodiscard]] AVCodecContext* codec() const noexcept { return opened.codec.get(); }
   [[nodiscard]] bool is_frame(std::int64_t ordinal) const {
     return ordinal >= 0 && ordinal < index->num_frames();
   }
@@ -67,11 +70,12 @@ DataError VideoDecoder::Impl::broken(std::int64_t ordinal, const std::string& wh
                   ordinal, index->path.string(), why));
 }
 
-void VideoDecoder::Impl::open() {
+void VideoDecoder::Impl::open(CodecShelf* shelf) {
   check_allocated(frame.get());
   check_allocated(packet.get());
   container = open_video_container(index->path);
-  codec = open_video_codec(container, index->path);
+  opened = shelf == nullptr ? open_video_codec(container, index->path)
+                            : shelf->take(container, index->path);
 }
 
 bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
@@ -83,7 +87,7 @@ bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
   const auto start = std::lower_bound(index->pts.begin(), index->pts.end(), keyframe);
   // What a jump saves, against the frames that the decoder holds back for reordering: a flush loses
   // them, and they are decoded once more.
-  return start - shown > 2 * std::int64_t{codec.get()->has_b_frames};
+  return start - shown > 2 * std::int64_t{codec()->has_b_frames};
 }
 
 // Containers seek by decoding time, and some land on a keyframe after the one asked for: then the
@@ -108,7 +112,7 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
   if (code < 0) {
     throw_input_error(fmt::format("seeking in the video {}", index->path.string()), code, errors);
   }
-  avcodec_flush_buffers(codec.get());
+  avcodec_flush_buffers(codec());
   has_packet = read_packet(container, packet.get(), index->path);
   if (!has_packet || packet.get()->pts > latest_start_pts) return false;
   start_pts = packet.get()->pts;
@@ -123,7 +127,7 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
 void VideoDecoder::Impl::prepare_packet() {
   const std::int64_t pts = packet.get()->pts;
   const bool wanted = std::binary_search(wanted_pts.begin(), wanted_pts.end(), pts);
-  codec.get()->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+  codec()->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
   if (!wanted) left_out_pts = std::max(left_out_pts, pts);
   held_pts.push_back(pts);
 }
@@ -136,7 +140,7 @@ void VideoDecoder::Impl::feed(std::int64_t ordinal, bool is_last, const FfmpegEr
   if (!is_closed && !has_packet) has_packet = read_packet(container, packet.get(), index->path);
   const bool sends = !is_closed && has_packet;
   if (sends) prepare_packet();
-  const int code = avcodec_send_packet(codec.get(), sends ? packet.get() : nullptr);
+  const int code = avcodec_send_packet(codec(), sends ? packet.get() : nullptr);
   av_packet_unref(packet.get());
   has_packet = false;
   if (code < 0) throw broken(ordinal, errors.describe(code));
@@ -146,7 +150,7 @@ void VideoDecoder::Impl::feed(std::int64_t ordinal, bool is_last, const FfmpegEr
 bool VideoDecoder::Impl::next_frame(std::int64_t ordinal, bool is_last) {
   const FfmpegErrors errors;
   while (true) {
-    const int code = avcodec_receive_frame(codec.get(), frame.get());
+    const int code = avcodec_receive_frame(codec(), frame.get());
     if (code == AVERROR_EOF) return false;
     if (code == AVERROR(EAGAIN)) {
       feed(ordinal, is_last, errors);
@@ -221,12 +225,16 @@ void VideoDecoder::Impl::decode_frames(std::span<const std::int64_t> ordinals,
   }
 }
 
-VideoDecoder::VideoDecoder(std::shared_ptr<const VideoIndex> index)
+VideoDecoder::VideoDecoder(std::shared_ptr<const VideoIndex> index, CodecShelf* shelf)
     : impl_(std::make_unique<Impl>()) {
   impl_->index = std::move(index);
-  impl_->open();
+  impl_->open(shelf);
 }
 VideoDecoder::~VideoDecoder() = default;
+
+void VideoDecoder::close(std::unique_ptr<VideoDecoder> decoder, CodecShelf& shelf) {
+  shelf.keep(std::move(decoder->impl_->opened));
+}
 
 const VideoIndex& VideoDecoder::index() const noexcept {
   return *impl_->index;
@@ -235,8 +243,8 @@ const VideoIndex& VideoDecoder::index() const noexcept {
 at::Tensor VideoDecoder::read_rgb(std::span<const std::int64_t> ordinals) {
   const VideoIndex& video = *impl_->index;
   const Reading reading(video.path);
-  at::Tensor rgb_THWC = at::empty(
-      {static_cast<std::int64_t>(ordinals.size()), video.height, video.width, 3}, at::kByte);
+  at::Tensor rgb_THWC =
+      picture_memory({static_cast<std::int64_t>(ordinals.size()), video.height, video.width, 3});
   impl_->decode_frames(ordinals, [&](std::size_t at) {
     impl_->to_rgb.convert(*impl_->frame.get(), rgb_THWC.select(0, static_cast<std::int64_t>(at)));
   });

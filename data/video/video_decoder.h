@@ -11,6 +11,8 @@
 
 namespace wam {
 
+class CodecShelf;
+
 // Decodes chosen frames of one video file, exactly, on the calling thread.
 //
 // Jumps to the keyframe that saves work and decodes forward from there; what a frame looks like
@@ -20,16 +22,19 @@ namespace wam {
 // T frame · H W row, column · C channel.
 // Threads: one at a time per decoder. Owns a file and a decoder context (a few MB).
 // Errors:  DataError naming file and frame: an ordinal past the end, a frame that does not decode
-// or
-//          that FFmpeg had to patch up.
+//          or that FFmpeg had to patch up.
 class VideoDecoder {
  public:
-  explicit VideoDecoder(std::shared_ptr<const VideoIndex> index);
+  // `shelf`: where a decoder context may be found.
+  explicit VideoDecoder(std::shared_ptr<const VideoIndex> index, CodecShelf* shelf = nullptr);
   ~VideoDecoder();
   VideoDecoder(const VideoDecoder&) = delete;
   VideoDecoder& operator=(const VideoDecoder&) = delete;
   VideoDecoder(VideoDecoder&&) = delete;
   VideoDecoder& operator=(VideoDecoder&&) = delete;
+
+  // Closes the file and leaves the context on the shelf; not after an error.
+  static void close(std::unique_ptr<VideoDecoder> decoder, CodecShelf& shelf);
 
   [[nodiscard]] const VideoIndex& index() const noexcept;
   // (T, H, W, 3) uint8 RGB; ordinals in any order, repeats allowed (picture.h: the conversion).

@@ -6,16 +6,20 @@
 #include <string>
 
 #include "core/base/lru_cache.h"
+#include "data/video/codec_shelf.h"
 #include "data/video/video_decoder.h"
 
 namespace wam {
 
 struct VideoStore::Impl {
   explicit Impl(const Options& options)
-      : max_idle(options.max_idle_decoders), indices(options.index_bytes) {}
+      : max_idle(options.max_idle_decoders),
+        indices(options.index_bytes),
+        codecs(options.max_idle_decoders) {}
 
   std::size_t max_idle;
   LruCache<std::string, const VideoIndex> indices;
+  CodecShelf codecs;
   std::mutex mutex;
   std::list<std::unique_ptr<VideoDecoder>> idle;  // latest use first
 
@@ -43,16 +47,19 @@ std::unique_ptr<VideoDecoder> VideoStore::Impl::take(const std::filesystem::path
       return decoder;
     }
   }
-  return std::make_unique<VideoDecoder>(index(path));
+  return std::make_unique<VideoDecoder>(index(path), &codecs);
 }
 
 void VideoStore::Impl::give_back(std::unique_ptr<VideoDecoder> decoder) {
-  std::unique_ptr<VideoDecoder> surplus;  // closed without the lock
-  const std::lock_guard lock(mutex);
-  idle.push_front(std::move(decoder));
-  if (idle.size() <= max_idle) return;
-  surplus = std::move(idle.back());
-  idle.pop_back();
+  std::unique_ptr<VideoDecoder> surplus;
+  {
+    const std::lock_guard lock(mutex);
+    idle.push_front(std::move(decoder));
+    if (idle.size() <= max_idle) return;
+    surplus = std::move(idle.back());
+    idle.pop_back();
+  }
+  VideoDecoder::close(std::move(surplus), codecs);
 }
 
 VideoStore::VideoStore(const Options& options) : impl_(std::make_unique<Impl>(options)) {}

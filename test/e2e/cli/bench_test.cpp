@@ -1,5 +1,8 @@
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +13,7 @@
 
 using Catch::Contains;
 using wam::test::Outcome;
+using wam::test::Program;
 using wam::test::run_wamtrain;
 using wam::test::Workplace;
 
@@ -70,6 +74,20 @@ TEST_CASE("bench: named figures go into files of their names") {
              Contains("wamtrain bench recipe.yaml --set run.device=cpu --steps 1"));
   CHECK_FALSE(time["commit"].get<std::string>().empty());
   CHECK(read_json(place.path() / "figures" / "tiny_memory.json")["unit"] == "bytes");
+}
+
+TEST_CASE("bench: a signal ends it at once") {
+  const Workplace place;
+  place.write_recipe();
+  Program program({"bench", "recipe.yaml", "--set", "run.device=cpu", "--steps", "100000"},
+                  place.path());
+  while (program.is_running() && program.out().empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+
+  program.signal(SIGTERM);
+
+  CHECK(program.wait().exit_code == -SIGTERM);
 }
 
 TEST_CASE("bench: a rank of a larger full shard needs less memory") {

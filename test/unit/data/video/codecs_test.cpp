@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "data/video/codec_shelf.h"
 #include "data/video/plain_decoder.h"
 #include "data/video/sample_table.h"
 #include "data/video/video_decoder.h"
@@ -91,6 +92,49 @@ TEST_CASE("lists of frames, one after another through one decoder, are those of 
       last = *std::max_element(wanted.begin(), wanted.end());
       const at::Tensor rgb_THWC = decoder.read_rgb(wanted);
       CHECK(at::equal(rgb_THWC, expected_THWC.index_select(0, at::tensor(wanted))));
+    }
+  }
+}
+
+TEST_CASE("a decoder context that another file used gives the frames of a new one") {
+  const TempFolder folder;
+  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
+    if (!has_encoder(encoder)) {
+      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
+      continue;
+    }
+    INFO(encoder);
+    const auto index_of = [&](const char* name, int frames, int width) {
+      const auto path = folder.path() / fmt::format("{}_{}.mp4", encoder, name);
+      write_test_video(path, {.num_frames = frames,
+                              .width = width,
+                              .height = 64,
+                              .keyframe_every = 30,
+                              .b_frames = 2,
+                              .encoder = encoder});
+      return std::make_shared<const VideoIndex>(read_video_index(path));
+    };
+    const auto first = index_of("first", 90, 64);
+    const auto second = index_of("second", 45, 64);
+    const auto wider = index_of("wider", 45, 128);
+    CodecShelf shelf(4);
+    std::mt19937 draws(1);
+    for (int turn = 0; turn < 20; ++turn) {
+      auto used = std::make_unique<VideoDecoder>(first, &shelf);
+      const std::int64_t left[] = {static_cast<std::int64_t>(draws()) % 90};
+      static_cast<void>(used->read_rgb(left));
+      VideoDecoder::close(std::move(used), shelf);
+      REQUIRE(shelf.size() == 1);
+      const std::int64_t wanted[] = {static_cast<std::int64_t>(draws()) % 45, 44};
+
+      VideoDecoder other(wider, &shelf);
+      CHECK(shelf.size() == 1);
+      auto again = std::make_unique<VideoDecoder>(second, &shelf);
+      CHECK(shelf.size() == 0);
+
+      CHECK(at::equal(again->read_rgb(wanted), VideoDecoder(second).read_rgb(wanted)));
+      CHECK(at::equal(other.read_rgb(wanted), VideoDecoder(wider).read_rgb(wanted)));
+      VideoDecoder::close(std::move(again), shelf);
     }
   }
 }
