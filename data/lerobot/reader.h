@@ -42,10 +42,10 @@ struct EpisodeVideo {
 
 // Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
 struct LeRobotReaderOptions {
-  std::size_t column_cache_bytes = std::size_t{32} << 20U;  // decoded table columns, 1,000 episodes
+  std::size_t column_cache_bytes = std::size_t{32} << 20U;  // decoded table columns, at most 512
   std::size_t max_open_tables = 32;
   std::size_t max_idle_decoders = 16;
-  std::size_t video_index_bytes = std::size_t{8} << 20U;  // frame times, of some 4,000 videos
+  std::size_t video_index_bytes = std::size_t{8} << 20U;  // frame times, of at most 512 videos
   EpisodeFilter filter = {};                              // which episodes there are
 };
 

@@ -10,6 +10,12 @@
 #include "data/video/video_decoder.h"
 
 namespace wam {
+namespace {
+
+// Of an index in the cache, at least: table_store.cpp says why.
+constexpr std::size_t kLeastCost = std::size_t{16} << 10U;
+
+}  // namespace
 
 struct VideoStore::Impl {
   explicit Impl(const Options& options)
@@ -31,8 +37,8 @@ struct VideoStore::Impl {
 std::shared_ptr<const VideoIndex> VideoStore::Impl::index(const std::filesystem::path& path) {
   return indices.get(path.string(), [&] {
     auto made = std::make_shared<const VideoIndex>(read_video_index(path));
-    const std::size_t bytes = made->bytes();
-    return LruCache<std::string, const VideoIndex>::Made{std::move(made), bytes};
+    const std::size_t cost = std::max(made->bytes(), kLeastCost);
+    return LruCache<std::string, const VideoIndex>::Made{std::move(made), cost};
   });
 }
 
