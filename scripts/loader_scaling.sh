@@ -4,12 +4,13 @@
 #
 #   scripts/loader_scaling.sh N RECIPE [OPTION]...     options of wamtrain bench --what data
 #
-# WAMTRAIN: the program (default: wamtrain on PATH). STEPS: global batches of each worker (default 4).
+# WAMTRAIN: the program (default: wamtrain on PATH). STEPS: global batches of the one worker alone
+# (default 4); the others do twice as many each.
 # The text of every run stays in the folder that is printed at the end.
 set -euo pipefail
 
 if [[ $# -lt 2 ]]; then
-  sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 workers=$1
@@ -19,6 +20,7 @@ program=$(command -v "${WAMTRAIN:-wamtrain}")
 program=$(realpath "$program")
 steps=${STEPS:-4}
 out=$(mktemp -d)
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 # bench NAME WORKERS STEPS [OPTION]...
 bench() {

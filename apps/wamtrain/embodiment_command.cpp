@@ -36,7 +36,8 @@ Embodiment find_like(const std::string& name) {
   return find_embodiment(name, folder);
 }
 
-void print_episodes(const LeRobotReader& reader, const Embodiment& e) {
+// False where none is long enough.
+bool print_episodes(const LeRobotReader& reader, const Embodiment& e) {
   const std::int64_t spacing = e.video_offsets[1] - e.video_offsets[0];
   const std::int64_t needed = (kBlocks - 1) * e.macro_stride +
                               std::max(e.action_horizon, e.video_offsets.back() + spacing + 1);
@@ -46,6 +47,13 @@ void print_episodes(const LeRobotReader& reader, const Embodiment& e) {
   }
   fmt::print("  {} of {} episodes have the {} frames of a sample of {} blocks\n", long_enough,
              reader.num_episodes(), needed, kBlocks);
+  if (long_enough > 0) return true;
+  fmt::print(stderr,
+             "embodiment new: the record does not fit the dataset yet: no episode has {} frames. "
+             "Fix: lower action_horizon, macro_stride and video_offsets together in the record, or "
+             "train with fewer blocks (model.blocks).\n",
+             needed);
+  return false;
 }
 
 // Whether the record is one that this dataset can be trained with.
@@ -80,9 +88,9 @@ int new_embodiment_command(const NewEmbodimentArguments& arguments) {
   const Embodiment written = read_embodiment(file);
   fmt::print("written: {}, a first record for {}\n", file.string(), reader.meta().name());
   for (const auto& note : draft.notes) fmt::print("  {}\n", note);
-  print_episodes(reader, written);
+  const bool has_windows = print_episodes(reader, written);
   std::fflush(stdout);
-  return check(reader, written) ? kExitOk : kExitStopped;
+  return check(reader, written) && has_windows ? kExitOk : kExitStopped;
 }
 
 }  // namespace wam

@@ -25,7 +25,7 @@ void on_warning(int number) {
 
 }  // namespace
 
-StopSignal::StopSignal(OnStop on_stop) {
+StopSignal::StopSignal(OnStop on_stop) : on_stop_(on_stop) {
   g_received = 0;
   if (on_stop == OnStop::kEnd) return;
   std::signal(SIGTERM, on_signal);
@@ -34,6 +34,7 @@ StopSignal::StopSignal(OnStop on_stop) {
 }
 
 StopSignal::~StopSignal() {
+  if (on_stop_ == OnStop::kEnd) return;
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGUSR1, SIG_DFL);

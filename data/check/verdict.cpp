@@ -57,7 +57,7 @@ std::string cost_sentence(const SampleCost& cost) {
                        is_first ? " cores keep one H200 busy" : "", need.model, need.samples_s);
   }
   if (most > kManyCores) {
-    out += ". That is many: encode the videos again (docs/data.md, Sets that decode slowly)";
+    out += ". That is many: docs/data.md says what helps (Sets that decode slowly)";
   }
   return out;
 }

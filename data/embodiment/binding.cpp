@@ -84,6 +84,21 @@ PictureSize common_size(const LeRobotReader& reader,
   return first;
 }
 
+// Of a view, where the record says it.
+std::string mapped_camera(const LeRobotMeta& meta,
+                          const std::string& view,
+                          const std::string& column) {
+  std::vector<std::string> cameras;
+  for (const LeRobotFeature& feature : meta.info.features) {
+    if (feature.is_camera()) cameras.push_back(feature.name);
+  }
+  require<DataError>(std::find(cameras.begin(), cameras.end(), column) != cameras.end(),
+                     "LeRobot dataset {}: the embodiment's column_map says that video.{} is '{}', "
+                     "which is no camera of the dataset. Found: {}. Fix: name one of those",
+                     meta.root.string(), view, column, join(cameras));
+  return column;
+}
+
 std::int64_t total_width(const std::vector<ColumnSlice>& slices) {
   std::int64_t width = 0;
   for (const auto& slice : slices) width += slice.width();
@@ -117,7 +132,8 @@ Binding bind_columns(const LeRobotReader& reader, const Embodiment& embodiment) 
   out.span = span_column(meta, embodiment, out);
   for (const auto& view : embodiment.views) {
     const auto* column = mapped(embodiment, "video." + view);
-    out.cameras.push_back(column != nullptr ? column->column : find_camera(meta, view));
+    out.cameras.push_back(column != nullptr ? mapped_camera(meta, view, column->column)
+                                            : find_camera(meta, view));
   }
   return out;
 }

@@ -44,7 +44,7 @@ struct EpisodeVideo {
 struct LeRobotReaderOptions {
   std::size_t column_cache_bytes = std::size_t{32} << 20U;  // decoded table columns, at most 512
   std::size_t max_open_tables = 32;
-  std::size_t max_idle_decoders = 16;
+  std::size_t max_idle_decoders = 16;                     // and as many contexts without a file
   std::size_t video_index_bytes = std::size_t{8} << 20U;  // frame times, of at most 512 videos
   EpisodeFilter filter = {};                              // which episodes there are
 };

@@ -1,16 +1,16 @@
 #include "data/picture_memory/picture_memory.h"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
+#include <list>
 #include <mutex>
+#include <new>
 
 #include <ATen/ops/from_blob.h>
-#include <c10/util/Exception.h>
 #include <c10/util/accumulate.h>
 
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
-
-#include "core/base/format.h"
 
 namespace wam {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kGranule = std::size_t{64} << 10U;
 // Of a block that is handed out, what may be too much: one part of so many.
 constexpr std::size_t kSlackShare = 8;
-// What is given back beyond this goes to the system: the sizes in use have changed.
+// Beyond this what is idle for longest goes to the system: the sizes in use have changed.
 constexpr std::size_t kMostIdle = std::size_t{1} << 30U;
 
 struct Block {
@@ -37,39 +37,47 @@ class Blocks {
 
  private:
   std::mutex mutex_;
-  std::multimap<std::size_t, void*> idle_;  // by size
+  std::list<Block> idle_;  // given back last first
   std::size_t idle_bytes_ = 0;
 };
+
+void unmap(const Block& block) {
+  ASAN_UNPOISON_MEMORY_REGION(block.data, block.bytes);
+  munmap(block.data, block.bytes);
+}
 
 Block Blocks::take(std::size_t bytes) {
   const std::size_t size = (bytes + kGranule - 1) / kGranule * kGranule;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = idle_.lower_bound(size);
-    if (found != idle_.end() && found->first <= size + size / kSlackShare) {
-      const Block block{found->second, found->first};
+    const auto fits = [&](const Block& block) {
+      return block.bytes >= size && block.bytes <= size + size / kSlackShare;
+    };
+    const auto found = std::find_if(idle_.begin(), idle_.end(), fits);
+    if (found != idle_.end()) {
+      const Block block = *found;
       idle_.erase(found);
       idle_bytes_ -= block.bytes;
       return block;
     }
   }
   void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  TORCH_CHECK_WITH(OutOfMemoryError, data != MAP_FAILED,
-                   "no memory for pictures: ", human_bytes(static_cast<double>(size)),
-                   " asked for");
+  if (data == MAP_FAILED) throw std::bad_alloc();
   return {data, size};
 }
 
 void Blocks::give_back(Block block) {
+  std::list<Block> surplus;
   {
     const std::lock_guard lock(mutex_);
-    if (idle_bytes_ + block.bytes <= kMostIdle) {
-      idle_.emplace(block.bytes, block.data);
-      idle_bytes_ += block.bytes;
-      return;
+    idle_.push_front(block);
+    idle_bytes_ += block.bytes;
+    while (idle_bytes_ > kMostIdle) {
+      idle_bytes_ -= idle_.back().bytes;
+      surplus.splice(surplus.begin(), idle_, std::prev(idle_.end()));
     }
   }
-  munmap(block.data, block.bytes);
+  std::for_each(surplus.begin(), surplus.end(), unmap);
 }
 
 // Never destroyed: tensors may be freed after the statics.

@@ -11,7 +11,7 @@ namespace wam {
 // The blocks of pictures that are no longer used are handed out again. From malloc such blocks of
 // megabytes, between the small ones of the decoders, leave holes: a loader's memory then grows for
 // hours. Fresh pages for every sample cost an eighth of its time.
-// Threads: any; a tensor may outlive everything else. Errors: c10::Error (out of memory).
+// Threads: any; a tensor may outlive everything else. Errors: std::bad_alloc.
 at::Tensor picture_memory(at::IntArrayRef sizes);
 
 // Bytes that are kept and not in use.

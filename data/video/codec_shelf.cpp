@@ -13,7 +13,8 @@ namespace {
 bool are_alike(const AVCodecParameters& a, const AVCodecParameters& b) {
   const auto coding = [](const AVCodecParameters& p) {
     return std::tie(p.codec_id, p.codec_tag, p.format, p.profile, p.level, p.width, p.height,
-                    p.video_delay, p.color_range, p.color_space, p.extradata_size);
+                    p.bits_per_coded_sample, p.video_delay, p.color_range, p.color_space,
+                    p.extradata_size);
   };
   return coding(a) == coding(b) &&
          (a.extradata_size == 0 ||
@@ -22,21 +23,23 @@ bool are_alike(const AVCodecParameters& a, const AVCodecParameters& b) {
 
 }  // namespace
 
-OpenCodec CodecShelf::take(const VideoContainer& container, const std::filesystem::path& path) {
+OpenCodec CodecShelf::take(const AVCodecParameters& coding,
+                           AVRational time_base,
+                           const std::filesystem::path& path) {
   std::optional<OpenCodec> found;
   {
     const std::lock_guard lock(mutex_);
     const auto at = std::find_if(kept_.begin(), kept_.end(), [&](const OpenCodec& codec) {
-      return are_alike(*codec.opened_for.get(), *container.stream->codecpar);
+      return are_alike(*codec.opened_for.get(), coding);
     });
     if (at != kept_.end()) {
       found = std::move(*at);
       kept_.erase(at);
     }
   }
-  if (!found) return open_video_codec(container, path);
+  if (!found) return open_video_codec(coding, time_base, path);
   avcodec_flush_buffers(found->codec.get());
-  found->codec.get()->pkt_timebase = container.stream->time_base;
+  found->codec.get()->pkt_timebase = time_base;
   return std::move(*found);
 }
 

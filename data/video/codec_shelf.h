@@ -18,9 +18,10 @@ class CodecShelf {
  public:
   explicit CodecShelf(std::size_t max_codecs) : max_codecs_(max_codecs) {}
 
-  // For the container's stream: a kept one that was opened for equal parameters, or a new one.
-  // Errors: DataError, as open_video_codec.
-  OpenCodec take(const VideoContainer& container, const std::filesystem::path& path);
+  // A kept one that was opened for equal parameters, or a new one. Errors: as open_video_codec.
+  OpenCodec take(const AVCodecParameters& coding,
+                 AVRational time_base,
+                 const std::filesystem::path& path);
   // `codec` must not have failed.
   void keep(OpenCodec codec);
   [[nodiscard]] std::size_t size() const;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/data_errors.h"
 #include "core/base/now_reading.h"
@@ -10,7 +12,7 @@
 namespace wam {
 namespace {
 
-// Whether the header alone says how the videos are coded, delay of B-frames included.
+// Whether the header alone says enough to read packets.
 bool is_described(const AVFormatContext& context) {
   if (std::string_view(context.iformat->name).find("mp4") == std::string_view::npos) return false;
   const std::span<AVStream* const> streams(context.streams, context.nb_streams);
@@ -21,59 +23,84 @@ bool is_described(const AVFormatContext& context) {
   });
 }
 
-}  // namespace
-
-VideoContainer open_video_container(const std::filesystem::path& path) {
-  const Reading reading(path);
+// "opening the video FILE (9 bytes)"
+std::string opening(const std::filesystem::path& path) {
   std::error_code why;
   const bool is_there = std::filesystem::exists(path, why);
   require<ReadError>(is_there,
                      "opening the video {}: {}. Fix: restore the file from the dataset's source.",
                      path.string(), why ? why.message() : "no such file");
-  const std::string doing = fmt::format("opening the video {} ({} bytes)", path.string(),
-                                        std::filesystem::file_size(path, why));
-  const FfmpegErrors errors;
-  VideoContainer out;
+  return fmt::format("opening the video {} ({} bytes)", path.string(),
+                     std::filesystem::file_size(path, why));
+}
+
+InputHandle open_input(const std::filesystem::path& path,
+                       const std::string& doing,
+                       const FfmpegErrors& errors) {
   AVFormatContext* context = nullptr;
-  int code = avformat_open_input(&context, path.c_str(), nullptr, nullptr);
+  const int code = avformat_open_input(&context, path.c_str(), nullptr, nullptr);
   if (code < 0) throw_input_error(doing, code, errors);
-  out.input = InputHandle(context);
-  // Which decodes up to twenty frames to find out what an mp4 says in its header.
-  if (!is_described(*context)) {
-    code = avformat_find_stream_info(context, nullptr);
-    if (code < 0) throw_input_error(doing, code, errors);
-  }
-  const int stream = av_find_best_stream(context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  require<DataError>(stream >= 0,
+  return InputHandle(context);
+}
+
+void probe(AVFormatContext* context, const std::string& doing, const FfmpegErrors& errors) {
+  const int code = avformat_find_stream_info(context, nullptr);
+  if (code < 0) throw_input_error(doing, code, errors);
+}
+
+VideoContainer with_stream(InputHandle input, int stream, const std::string& doing) {
+  const std::span<AVStream*> streams(input.get()->streams, input.get()->nb_streams);
+  require<DataError>(stream >= 0 && static_cast<std::size_t>(stream) < streams.size(),
                      "{}: it holds no readable video stream. Fix: the file is damaged or cut off; "
                      "restore it from the dataset's source.",
                      doing);
-  for (unsigned i = 0; i < context->nb_streams; ++i) {
-    if (static_cast<int>(i) != stream) context->streams[i]->discard = AVDISCARD_ALL;
+  for (AVStream* other : streams) {
+    if (other->index != stream) other->discard = AVDISCARD_ALL;
   }
-  out.stream = context->streams[stream];
-  return out;
+  return {std::move(input), streams[static_cast<std::size_t>(stream)]};
 }
 
-OpenCodec open_video_codec(const VideoContainer& container, const std::filesystem::path& path) {
-  const AVCodecParameters* parameters = container.stream->codecpar;
-  const AVCodec* decoder = avcodec_find_decoder(parameters->codec_id);
+}  // namespace
+
+VideoContainer open_video_container(const std::filesystem::path& path) {
+  const Reading reading(path);
+  const std::string doing = opening(path);
+  const FfmpegErrors errors;
+  InputHandle input = open_input(path, doing, errors);
+  probe(input.get(), doing, errors);
+  const int stream = av_find_best_stream(input.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  return with_stream(std::move(input), stream, doing);
+}
+
+// To find out how a stream is coded, FFmpeg decodes up to twenty frames with a decoder of its own.
+VideoContainer reopen_video_container(const VideoIndex& index) {
+  const Reading reading(index.path);
+  const std::string doing = opening(index.path);
+  const FfmpegErrors errors;
+  InputHandle input = open_input(index.path, doing, errors);
+  if (!is_described(*input.get())) probe(input.get(), doing, errors);
+  return with_stream(std::move(input), index.stream, doing);
+}
+
+OpenCodec open_video_codec(const AVCodecParameters& coding,
+                           AVRational time_base,
+                           const std::filesystem::path& path) {
+  const AVCodec* decoder = avcodec_find_decoder(coding.codec_id);
   require<DataError>(
       decoder != nullptr,
       "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
       "FFmpeg that can, or encode the videos as h264.",
-      path.string(), avcodec_get_name(parameters->codec_id));
+      path.string(), avcodec_get_name(coding.codec_id));
   OpenCodec out{CodecHandle(avcodec_alloc_context3(decoder)),
                 ParametersHandle(avcodec_parameters_alloc())};
-  const CodecHandle& codec = out.codec;
-  check_allocated(codec.get());
+  check_allocated(out.codec.get());
   check_allocated(out.opened_for.get());
   const FfmpegErrors errors;
-  int code = avcodec_parameters_copy(out.opened_for.get(), parameters);
-  if (code >= 0) code = avcodec_parameters_to_context(codec.get(), parameters);
-  codec.get()->thread_count = 1;
-  codec.get()->pkt_timebase = container.stream->time_base;
-  if (code >= 0) code = avcodec_open2(codec.get(), decoder, nullptr);
+  int code = avcodec_parameters_copy(out.opened_for.get(), &coding);
+  if (code >= 0) code = avcodec_parameters_to_context(out.codec.get(), &coding);
+  out.codec.get()->thread_count = 1;
+  out.codec.get()->pkt_timebase = time_base;
+  if (code >= 0) code = avcodec_open2(out.codec.get(), decoder, nullptr);
   require<DataError>(code >= 0,
                      "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
                      path.string(), decoder->name, errors.describe(code));

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "data/video/ffmpeg.h"
+#include "data/video/video_index.h"
 
 namespace wam {
 
@@ -14,13 +15,19 @@ struct VideoContainer {
 
 VideoContainer open_video_container(const std::filesystem::path& path);
 
+// The same of a file whose index was read before, which knows the stream and how it is coded.
+// Errors: DataError.
+VideoContainer reopen_video_container(const VideoIndex& index);
+
 struct OpenCodec {
   CodecHandle codec;
   ParametersHandle opened_for;
 };
 
-// A decoder for it, on the calling thread. Errors: DataError.
-OpenCodec open_video_codec(const VideoContainer& container, const std::filesystem::path& path);
+// A decoder for streams that are coded so, on the calling thread. Errors: DataError.
+OpenCodec open_video_codec(const AVCodecParameters& coding,
+                           AVRational time_base,
+                           const std::filesystem::path& path);
 
 // The next packet of the stream into `packet`; false at the end. Errors: DataError.
 bool read_packet(const VideoContainer& container,

@@ -42,6 +42,7 @@ struct VideoDecoder::Impl {
   bool is_closed = false;                // the decoder was told that no packet comes any more
   bool is_running = false;               // false: a jump must come first
   bool has_packet = false;               // `packet` was read and not sent yet
+  bool was_told = false;                 // the decoder, how this file is coded
 
   void open(CodecShelf* shelf);
   [[nodiscard]] AVCodecContext* codec() const noexcept { return opened.codec.get(); }
@@ -60,6 +61,7 @@ struct VideoDecoder::Impl {
   bool next_frame(std::int64_t ordinal, bool is_last);
   void feed(std::int64_t ordinal, bool is_last, const FfmpegErrors& errors);
   void prepare_packet();
+  void tell_coding();
   [[nodiscard]] DataError broken(std::int64_t ordinal, const std::string& why) const;
 };
 
@@ -73,9 +75,10 @@ DataError VideoDecoder::Impl::broken(std::int64_t ordinal, const std::string& wh
 void VideoDecoder::Impl::open(CodecShelf* shelf) {
   check_allocated(frame.get());
   check_allocated(packet.get());
-  container = open_video_container(index->path);
-  opened = shelf == nullptr ? open_video_codec(container, index->path)
-                            : shelf->take(container, index->path);
+  container = reopen_video_container(*index);
+  const AVRational time_base = container.stream->time_base;
+  opened = shelf == nullptr ? open_video_codec(*index->coding, time_base, index->path)
+                            : shelf->take(*index->coding, time_base, index->path);
 }
 
 bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
@@ -122,9 +125,22 @@ bool VideoDecoder::Impl::try_jump(std::int64_t to_pts, std::int64_t latest_start
   return true;
 }
 
+// The file that a context was used for before may have brought other parameter sets between its
+// frames.
+void VideoDecoder::Impl::tell_coding() {
+  const AVCodecParameters& coding = *index->coding;
+  if (coding.extradata_size <= 0) return;
+  const auto size = static_cast<std::size_t>(coding.extradata_size);
+  std::uint8_t* out = av_packet_new_side_data(packet.get(), AV_PKT_DATA_NEW_EXTRADATA, size);
+  check_allocated(out);
+  std::memcpy(out, coding.extradata, size);
+}
+
 // A frame that nobody wants and no other refers to need not be decoded: with B-frames that is half
 // of those between a keyframe and the wanted ones.
 void VideoDecoder::Impl::prepare_packet() {
+  if (!was_told) tell_coding();
+  was_told = true;
   const std::int64_t pts = packet.get()->pts;
   const bool wanted = std::binary_search(wanted_pts.begin(), wanted_pts.end(), pts);
   codec()->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;

@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <vector>
+
+struct AVCodecParameters;  // FFmpeg's
 
 namespace wam {
 
@@ -22,6 +25,8 @@ struct VideoIndex {
   std::vector<std::int64_t> pts;        // by ordinal, strictly ascending, not empty
   std::vector<std::int64_t> keyframes;  // PTS of the frames where decoding can start, ascending
   std::int64_t num_keyframes = 0;       // of those, the ones that are shown
+  // As FFmpeg found it, which decodes some frames for that.
+  std::shared_ptr<const AVCodecParameters> coding = nullptr;
 
   [[nodiscard]] std::int64_t num_frames() const { return static_cast<std::int64_t>(pts.size()); }
   [[nodiscard]] double seconds(std::int64_t ordinal) const {

@@ -15,11 +15,12 @@ TEST_CASE("embodiment new: a first record of a dataset trains as it was written"
   const auto done =
       run_wamtrain({"embodiment", "new", "--dataset", "data", "--out", "first.yaml"}, place.path());
   INFO(done.out << done.err);
-  REQUIRE(done.exit_code == 0);
+  REQUIRE(done.exit_code == 1);
   CHECK_THAT(done.out, Contains("written: first.yaml") && Contains("at 10 frames/s a picture every "
                                                                    "2 frames"));
   // 48 frames are less than four blocks of 16; at half the spacing there are windows.
   CHECK_THAT(done.out, Contains("0 of 1 episodes have the 65 frames"));
+  CHECK_THAT(done.err, Contains("no episode has 65 frames. Fix: lower action_horizon"));
   std::string text = wam::read_file(place.path() / "first.yaml");
   const auto replace = [&](const std::string& from, const std::string& to) {
     const auto at = text.find(from);
@@ -55,6 +56,6 @@ TEST_CASE("embodiment new: what cannot be written is refused with the fix") {
   const auto like =
       run_wamtrain({"embodiment", "new", "--dataset", "data", "--like", "yam"}, place.path());
   INFO(like.out << like.err);
-  CHECK(like.exit_code == 0);
+  CHECK(like.exit_code == 1);  // its episode is too short
   CHECK_THAT(wam::read_file(place.path() / "yam.yaml"), Contains("top-right view shows the right"));
 }

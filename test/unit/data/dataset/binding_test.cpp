@@ -84,4 +84,26 @@ TEST_CASE("a missing action column is refused with what there is and the entry t
   }
 }
 
+TEST_CASE(
+    "a view that the record maps to a column which is no camera is refused with the cameras") {
+  const SmallSet set;
+  write_columns(set, {});
+  Embodiment e = two_part_arm();
+  e.column_map["state.joint_position"] = {"observation.state", 0, 4};
+  e.column_map["action.joint_position"] = {"observation.state", 0, 3};
+  e.column_map["action.gripper_position"] = {"observation.state", 3, 4};
+  e.column_map["annotation.task"] = {"task_index", {}, {}};
+  e.column_map["video.front"] = {"observation.images.front", {}, {}};
+  CHECK(bind(LeRobotReader(set.root()), e).cameras ==
+        std::vector<std::string>{"observation.images.front"});
+
+  for (const char* column : {"observation.images.wrist", "observation.state"}) {
+    e.column_map["video.front"] = {column, {}, {}};
+    const std::string text = bind_error(set, e);
+    INFO(text);
+    CHECK_THAT(text, Catch::Contains(std::string("says that video.front is '") + column + "'") &&
+                         Catch::Contains("Found: observation.images.front. Fix: name one"));
+  }
+}
+
 }  // namespace wam::test

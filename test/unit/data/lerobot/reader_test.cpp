@@ -259,10 +259,10 @@ TEST_CASE("LeRobotReader: threads that share a reader with tiny caches read the 
     action.push_back(reference.read_column(idx, "action"));
   }
   LeRobotReaderOptions options;
-  options.column_cache_bytes = 100;
+  options.column_cache_bytes = 128 << 10;  // two columns
   options.max_open_tables = 1;
   options.max_idle_decoders = 1;
-  options.video_index_bytes = 1;
+  options.video_index_bytes = 16 << 10;  // one video
   const LeRobotReader shared(set.root(), options);
 
   std::vector<int> wrong(4, 0);
