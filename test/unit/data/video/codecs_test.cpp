@@ -63,6 +63,27 @@ TEST_CASE("h264, hevc, AV1 and mpeg4 are read frame by frame, with and without B
   }
 }
 
+TEST_CASE("mp4 in fragments, whose header says nothing of B-frames, is read frame by frame") {
+  const TempFolder folder;
+  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
+    if (!has_encoder(encoder)) {
+      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
+      continue;
+    }
+    INFO(encoder);
+    const auto path = folder.path() / fmt::format("{}.mp4", encoder);
+    write_test_video(path, {.num_frames = 30,
+                            .keyframe_every = 8,
+                            .b_frames = 3,
+                            .in_fragments = true,
+                            .encoder = encoder});
+    const VideoIndex index = read_video_index(path);
+    CHECK(index.num_frames() == 30);
+    check_equal(index, read_video_index(path, IndexSource::kPackets));
+    check_frames(index);
+  }
+}
+
 TEST_CASE("lists of frames, one after another through one decoder, are those of a full decode") {
   const TempFolder folder;
   for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {

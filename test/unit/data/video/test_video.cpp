@@ -98,6 +98,7 @@ void write_test_video(const std::filesystem::path& path, const TestVideo& video)
   check(avio_open(&made->pb, path.c_str(), AVIO_FLAG_WRITE));
   AVDictionary* options = nullptr;
   if (video.index_first) av_dict_set(&options, "movflags", "faststart", 0);
+  if (video.in_fragments) av_dict_set(&options, "movflags", "frag_keyframe+empty_moov", 0);
   const int code = avformat_write_header(made, &options);
   av_dict_free(&options);
   check(code);

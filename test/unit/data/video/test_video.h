@@ -19,6 +19,7 @@ struct TestVideo {
   int keyframe_every = 12;
   int b_frames = 0;
   bool index_first = false;       // moov before the data
+  bool in_fragments = false;      // each keyframe begins one; the header lists no frame
   std::string encoder = "mpeg4";  // of FFmpeg's
   std::string container = "mp4";
   std::vector<std::int64_t> extra_ticks =
