@@ -79,6 +79,8 @@ std::vector<CheckOptions> of_recipe(const ResolvedRecipe& recipe) {
     options.bug_compatible = recipe.options.data.bug_compatible;
     options.view_height = recipe.model.view_height;
     options.view_width = recipe.model.view_width;
+    options.target_height = recipe.model.config.target_height;
+    options.target_width = recipe.model.config.target_width;
   }
   return out;
 }

@@ -192,6 +192,8 @@ class DatasetCheck {
     sheet.view_height = options_.view_height > 0 ? options_.view_height : context_.size->height;
     sheet.view_width = options_.view_width > 0 ? options_.view_width : context_.size->width;
     report_.sheet = make_sheet(*reader_, options_.embodiment, binding_, rule_, chosen, sheet);
+    report_.sheet.target_height = options_.target_height;
+    report_.sheet.target_width = options_.target_width;
   }
 
   // What takes all episodes to tell, and what training makes of the faults of one.

@@ -31,6 +31,8 @@ struct CheckOptions {
   bool bug_compatible = false;
   std::int64_t view_height = 0;  // 0: as recorded
   std::int64_t view_width = 0;
+  std::int64_t target_height = 0;  // that the model scales the canvas to; 0: not
+  std::int64_t target_width = 0;
   CheckDepth depth = CheckDepth::kFull;
   unsigned threads = 1;  // the report does not depend on it
   // One thread at a time.

@@ -138,11 +138,21 @@ std::string faults_html(const std::vector<Fault>& all, Severity severity) {
   return fmt::format("<div class=\"card\">{}</div>", out);
 }
 
-std::string picture_html(const SheetRow& row, std::size_t i) {
+// In the shape that the model scales the canvas to.
+std::string picture_html(const Sheet& sheet, const SheetRow& row, std::size_t i) {
   const std::string data = base64(encode_jpeg(row.canvas_HWC[i], kMaxWidth));
-  return fmt::format(R"(<figure><img src="data:image/jpeg;base64,{}" alt="episode {}, frame {}">)"
+  const std::string shape =
+      sheet.target_width == 0
+          ? ""
+          : fmt::format(R"( style="aspect-ratio:{}/{}")", sheet.target_width, sheet.target_height);
+  return fmt::format(R"(<figure><img src="data:image/jpeg;base64,{}" alt="episode {}, frame {}"{}>)"
                      "<figcaption>frame {}</figcaption></figure>",
-                     data, row.episode, row.frames[i], row.frames[i]);
+                     data, row.episode, row.frames[i], shape, row.frames[i]);
+}
+
+std::string scaled_to(const Sheet& sheet) {
+  if (sheet.target_width == 0) return "";
+  return fmt::format(", which is scaled to {}x{}", sheet.target_width, sheet.target_height);
 }
 
 std::string sheet_html(const CheckReport& report) {
@@ -150,12 +160,14 @@ std::string sheet_html(const CheckReport& report) {
     const bool quick = report.depth == CheckDepth::kQuick;
     return quick ? "<p>No picture was decoded (--quick).</p>" : "<p>No window could be shown.</p>";
   }
-  std::string out =
-      "<p>The first window of some episodes on the model's canvas, cropped in the middle as in "
-      "validation; one again as training draws it, with crop and colours at random.</p>";
+  std::string out = fmt::format(
+      "<p>The first window of some episodes on the model's canvas{}, cropped in the middle as in "
+      "validation; one again as training draws it, with crop and colours at random.</p>",
+      scaled_to(report.sheet));
   for (const SheetRow& row : report.sheet.rows) {
     std::string pictures;
-    for (std::size_t i = 0; i < row.frames.size(); ++i) pictures += picture_html(row, i);
+    for (std::size_t i = 0; i < row.frames.size(); ++i)
+      pictures += picture_html(report.sheet, row, i);
     out += fmt::format(
         "<div class=\"card\"><h3>episode {}{}</h3><p>“{}”</p><div class=\"strip\">{}</div></div>",
         row.episode, row.is_jittered ? ", as in training" : "", escape_markup(row.instruction),

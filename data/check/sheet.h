@@ -40,6 +40,8 @@ struct SampleCost {
 
 struct Sheet {
   std::vector<SheetRow> rows;
+  std::int64_t target_height = 0;  // that the model scales the canvas to; 0: not
+  std::int64_t target_width = 0;
   SampleCost cost;
 };
 

@@ -102,6 +102,8 @@ TEST_CASE("check page: stands alone, escapes texts, and is no larger for 10,000 
   wam::SheetRow row{3, "reach & <grasp>", false, {0, 8}, {}};
   row.canvas_HWC.assign(2, at::full({64, 128, 3}, 90, at::kByte));
   report.sheet.rows.push_back(row);
+  report.sheet.target_height = 320;
+  report.sheet.target_width = 640;
   wam::DimensionSummary dimension;
   dimension.name = "action.joint_position[0]";
   dimension.high = 1;
@@ -114,6 +116,8 @@ TEST_CASE("check page: stands alone, escapes texts, and is no larger for 10,000 
   CHECK(occurrences(page, "http") == 0);
   CHECK_THAT(page, Contains("prefers-color-scheme:dark") && Contains("&lt;script&gt;") &&
                        Contains("reach &amp; &lt;grasp&gt;") && Contains("and 9,950 more") &&
+                       Contains("style=\"aspect-ratio:640/320\"") &&
+                       Contains("which is scaled to 640x320") &&
                        Contains("action.joint_position[0]") && !Contains("<script>"));
   CHECK(page.size() < 200'000);
 }
