@@ -162,9 +162,7 @@ class Drafter {
     vectors(VectorKind::kAction, out_.record.action_keys);
     language();
     spacing();
-    note(
-        "normalisation is q99 and no action is relative: list in relative_action_keys what is "
-        "an absolute target of the state of the same name");
+    relative();
     return std::move(out_);
   }
 
@@ -224,9 +222,29 @@ class Drafter {
     for (const auto& [key, slice] : found) {
       keys.push_back(key);
       const std::string full = (state ? "state." : "action.") + key;
-      out_.record.normalisation[full] = Normalisation::kQ99;
+      out_.record.normalisation[full] = like_ != nullptr && like_->normalisation.contains(full)
+                                            ? like_->normalisation.at(full)
+                                            : Normalisation::kQ99;
       out_.record.column_map[full] = {slice.column, slice.start, slice.end};
     }
+  }
+
+  // Of the known robot's relative keys those that this one has, too.
+  void relative() {
+    Embodiment& e = out_.record;
+    const auto has = [](const std::vector<std::string>& keys, const std::string& key) {
+      return std::find(keys.begin(), keys.end(), key) != keys.end();
+    };
+    if (like_ != nullptr) {
+      for (const auto& key : like_->relative_action_keys) {
+        if (has(e.state_keys, key) && has(e.action_keys, key))
+          e.relative_action_keys.push_back(key);
+      }
+    }
+    note(
+        fmt::format("relative actions: {}; list in relative_action_keys what is an absolute "
+                    "target of the state of the same name",
+                    e.relative_action_keys.empty() ? "none" : join(e.relative_action_keys)));
   }
 
   void language() {

@@ -158,6 +158,24 @@ TEST_CASE("like a known robot: its prompt, id and layout, cameras matched by nam
   }
 }
 
+TEST_CASE("like another robot: relative actions and normalisation of the keys that both have") {
+  const auto info = meta({"a"}, 30);
+  const Embodiment plain = draft_embodiment(info, nullptr).record;
+  CHECK(plain.relative_action_keys.empty());
+  const auto both = std::find_first_of(plain.action_keys.begin(), plain.action_keys.end(),
+                                       plain.state_keys.begin(), plain.state_keys.end());
+  REQUIRE(both != plain.action_keys.end());
+  Embodiment other = plain;
+  other.relative_action_keys = {"elsewhere", *both};
+  other.normalisation["state." + *both] = wam::Normalisation::kMinMax;
+
+  const Embodiment e = draft_embodiment(info, &other).record;
+
+  CHECK(e.relative_action_keys == Texts{*both});
+  CHECK(e.normalisation.at("state." + *both) == wam::Normalisation::kMinMax);
+  CHECK(e.normalisation.at("action." + *both) == wam::Normalisation::kQ99);
+}
+
 TEST_CASE("a draft is refused where the dataset has not what it needs") {
   const auto robot = wam::known_robot("agibot");
   CHECK_THROWS_WITH(draft_embodiment(meta({"a", "b"}, 15), &*robot),
