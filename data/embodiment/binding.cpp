@@ -43,6 +43,29 @@ std::vector<ColumnSlice> vector_slices(const LeRobotReader& reader,
   return slices;
 }
 
+bool is_there(const LeRobotReader& reader, const ColumnOverride& column) {
+  try {
+    reader.require_column(0, mapped_slice(reader, column));
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+// Without those whose place the record says and the tables have; all where none remains.
+std::vector<std::string> keys_to_place(const LeRobotReader& reader,
+                                       const Embodiment& embodiment,
+                                       VectorKind kind) {
+  const bool state = kind == VectorKind::kState;
+  const auto& keys = state ? embodiment.state_keys : embodiment.action_keys;
+  std::vector<std::string> out;
+  for (const auto& key : keys) {
+    const auto* column = mapped(embodiment, (state ? "state." : "action.") + key);
+    if (column == nullptr || !is_there(reader, *column)) out.push_back(key);
+  }
+  return out.empty() ? keys : out;
+}
+
 // Where the keys of one kind are. An error of it ends in what the tables have, and in the entries
 // of the record that would name it.
 std::vector<ColumnSlice> vectors(const LeRobotReader& reader,
@@ -53,7 +76,7 @@ std::vector<ColumnSlice> vectors(const LeRobotReader& reader,
   } catch (const DataError& error) {
     const std::string text = error.what();
     const auto end = std::min(text.find(" Found: "), text.find(" Fix: "));
-    const auto& keys = kind == VectorKind::kState ? embodiment.state_keys : embodiment.action_keys;
+    const auto keys = keys_to_place(reader, embodiment, kind);
     throw DataError(fmt::format("{} {}", text.substr(0, end), column_advice(reader, kind, keys)));
   }
 }

@@ -190,9 +190,10 @@ std::string find_camera(const LeRobotMeta& meta, const std::string& key) {
   }
   throw DataError(
       fmt::format("LeRobot dataset {}: no camera for video.{}. Found: {}. Fix: name it in "
+                  "the embodiment's column_map (video.{}: {{column: ...}}) or in "
                   "meta/modality.json (video.{}.original_key), or choose the embodiment "
                   "that the dataset was recorded with.",
-                  meta.root.string(), name, join(cameras), name));
+                  meta.root.string(), name, join(cameras), name, name));
 }
 
 std::string find_language_column(const LeRobotMeta& meta, const std::string& key) {

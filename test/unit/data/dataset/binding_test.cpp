@@ -106,4 +106,20 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("where one key is misplaced, the entry to write is that of this key alone") {
+  const SmallSet set;
+  write_columns(set, {});
+  Embodiment e = two_part_arm();
+  e.column_map["state.joint_position"] = {"observation.state", 0, 4};
+  e.column_map["action.joint_position"] = {"observation.state", 0, 3};
+  for (const auto& wrong :
+       {ColumnOverride{"observation.state", 3, 9}, ColumnOverride{"act", 3, 4}}) {
+    e.column_map["action.gripper_position"] = wrong;
+    const std::string text = bind_error(set, e);
+    INFO(text);
+    CHECK_THAT(text, Catch::Contains("action.gripper_position: {column: ") &&
+                         !Catch::Contains("action.joint_position: {column"));
+  }
+}
+
 }  // namespace wam::test
