@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 #include <map>
@@ -11,7 +12,8 @@ namespace wam {
 
 // Values that are costly to make, kept until their summed cost passes `capacity`; then the longest
 // unused go first. A value larger than the capacity is handed out and not kept. Values that are in
-// use outlive their removal (shared_ptr).
+// use outlive their removal (shared_ptr). A value counts as `least_cost` at least: thousands of
+// small blocks that live long among short-lived ones leave holes everywhere.
 //
 // Threads: all members may be called from any thread. `make` runs without the lock, so two threads
 // that miss at once both make the value and the first one to finish is kept.
@@ -23,7 +25,8 @@ class LruCache {
     std::size_t cost = 1;
   };
 
-  explicit LruCache(std::size_t capacity) : capacity_(capacity) {}
+  explicit LruCache(std::size_t capacity, std::size_t least_cost = 0)
+      : capacity_(capacity), least_cost_(least_cost) {}
 
   // The value of `key`; on a miss what `make() -> Made` returns.
   template <class Make>
@@ -60,6 +63,7 @@ class LruCache {
     const std::lock_guard lock(mutex_);
     const auto at = by_key_.find(key);
     if (at != by_key_.end()) return at->second->made.value;
+    made.cost = std::max(made.cost, least_cost_);
     if (made.cost > capacity_) return made.value;
     while (cost_ + made.cost > capacity_) drop_oldest();
     cost_ += made.cost;
@@ -75,6 +79,7 @@ class LruCache {
   }
 
   std::size_t capacity_;
+  std::size_t least_cost_;
   std::size_t cost_ = 0;
   std::list<Entry> order_;  // latest use first
   std::map<Key, typename std::list<Entry>::iterator> by_key_;

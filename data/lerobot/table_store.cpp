@@ -12,9 +12,6 @@ namespace {
 // Groups above the first are read in parts of the second, decoded.
 constexpr std::int64_t kLargeGroupBytes = std::int64_t{16} << 20U;
 constexpr std::int64_t kPartBytes = std::int64_t{4} << 20U;
-// Thousands of small blocks that live long among short-lived ones leave holes everywhere: a
-// column counts as so much at least.
-constexpr std::size_t kLeastCost = std::size_t{64} << 10U;
 
 // Rows [first, end) of a row group.
 struct GroupPart {
@@ -66,8 +63,8 @@ std::shared_ptr<const TableChunk> TableStore::chunk(const TableRows& rows,
                                                     std::size_t group) {
   return chunks_.get({rows.path, column, group, -1}, [&] {
     auto made = rows.table->read(column, group);
-    const std::size_t cost = std::max(made->bytes(), kLeastCost);
-    return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), cost};
+    const std::size_t bytes = made->bytes();
+    return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), bytes};
   });
 }
 
@@ -92,8 +89,8 @@ void TableStore::append_rows(const TableRows& rows,
     const auto held = chunks_.get({rows.path, column, group, part}, [&] {
       auto made =
           rows.table->read_rows(column, group, begin, std::min(begin + part_rows, in_group));
-      const std::size_t cost = std::max(made->bytes(), kLeastCost);
-      return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), cost};
+      const std::size_t bytes = made->bytes();
+      return LruCache<ChunkKey, const TableChunk>::Made{std::move(made), bytes};
     });
     const std::int64_t from = std::max(first, begin) - begin;
     const std::int64_t to = std::min(end, begin + part_rows) - begin;

@@ -28,7 +28,7 @@ struct TableRows {
 class TableStore {
  public:
   TableStore(std::size_t max_open_tables, std::size_t column_bytes)
-      : tables_(max_open_tables), chunks_(column_bytes) {}
+      : tables_(max_open_tables), chunks_(column_bytes, kLeastColumnBytes) {}
 
   std::shared_ptr<const ParquetTable> open(const std::string& path);
   // (num_rows, D) in the stored type. May alias the cache.
@@ -53,6 +53,8 @@ class TableStore {
                    std::int64_t first,
                    std::int64_t end,
                    std::vector<at::Tensor>& parts);
+
+  static constexpr std::size_t kLeastColumnBytes = std::size_t{64} << 10U;
 
   LruCache<std::string, const ParquetTable> tables_;
   LruCache<ChunkKey, const TableChunk> chunks_;  // file, column, row group, part of it

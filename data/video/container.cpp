@@ -91,13 +91,10 @@ OpenCodec open_video_codec(const AVCodecParameters& coding,
       "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
       "FFmpeg that can, or encode the videos as h264.",
       path.string(), avcodec_get_name(coding.codec_id));
-  OpenCodec out{CodecHandle(avcodec_alloc_context3(decoder)),
-                ParametersHandle(avcodec_parameters_alloc())};
+  OpenCodec out{CodecHandle(avcodec_alloc_context3(decoder)), copy_of(coding)};
   check_allocated(out.codec.get());
-  check_allocated(out.opened_for.get());
   const FfmpegErrors errors;
-  int code = avcodec_parameters_copy(out.opened_for.get(), &coding);
-  if (code >= 0) code = avcodec_parameters_to_context(out.codec.get(), &coding);
+  int code = avcodec_parameters_to_context(out.codec.get(), &coding);
   out.codec.get()->thread_count = 1;
   out.codec.get()->pkt_timebase = time_base;
   if (code >= 0) code = avcodec_open2(out.codec.get(), decoder, nullptr);

@@ -65,4 +65,12 @@ void check_allocated(const void* object) {
   require<DeviceError>(object != nullptr, "FFmpeg could not get memory.");
 }
 
+ParametersHandle copy_of(const AVCodecParameters& parameters) {
+  ParametersHandle out(avcodec_parameters_alloc());
+  check_allocated(out.get());
+  // Which fails for want of memory alone.
+  if (avcodec_parameters_copy(out.get(), &parameters) < 0) check_allocated(nullptr);
+  return out;
+}
+
 }  // namespace wam

@@ -64,4 +64,7 @@ class FfmpegErrors {
 // `handle`, or DeviceError when FFmpeg had no memory for it.
 void check_allocated(const void* object);
 
+// Errors: DeviceError, as above.
+ParametersHandle copy_of(const AVCodecParameters& parameters);
+
 }  // namespace wam

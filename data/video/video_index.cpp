@@ -103,11 +103,7 @@ VideoIndex read_video_index(const std::filesystem::path& path, IndexSource sourc
   index.height = container.stream->codecpar->height;
   index.width = container.stream->codecpar->width;
   index.time_base = av_q2d(container.stream->time_base);
-  ParametersHandle coding(avcodec_parameters_alloc());
-  check_allocated(coding.get());
-  if (avcodec_parameters_copy(coding.get(), container.stream->codecpar) < 0)
-    check_allocated(nullptr);
-  index.coding = {coding.release(), release_parameters};
+  index.coding = {copy_of(*container.stream->codecpar).release(), release_parameters};
   std::optional<Scan> quick;
   if (source == IndexSource::kContainer) quick = scan_sample_table(container, index);
   const Scan scan = quick ? *quick : scan_packets(container, index);

@@ -12,15 +12,14 @@
 namespace wam {
 namespace {
 
-// Of an index in the cache, at least: table_store.cpp says why.
-constexpr std::size_t kLeastCost = std::size_t{16} << 10U;
+constexpr std::size_t kLeastIndexBytes = std::size_t{16} << 10U;
 
 }  // namespace
 
 struct VideoStore::Impl {
   explicit Impl(const Options& options)
       : max_idle(options.max_idle_decoders),
-        indices(options.index_bytes),
+        indices(options.index_bytes, kLeastIndexBytes),
         codecs(options.max_idle_decoders) {}
 
   std::size_t max_idle;
@@ -37,8 +36,8 @@ struct VideoStore::Impl {
 std::shared_ptr<const VideoIndex> VideoStore::Impl::index(const std::filesystem::path& path) {
   return indices.get(path.string(), [&] {
     auto made = std::make_shared<const VideoIndex>(read_video_index(path));
-    const std::size_t cost = std::max(made->bytes(), kLeastCost);
-    return LruCache<std::string, const VideoIndex>::Made{std::move(made), cost};
+    const std::size_t bytes = made->bytes();
+    return LruCache<std::string, const VideoIndex>::Made{std::move(made), bytes};
   });
 }
 

@@ -47,4 +47,12 @@ TEST_CASE("Costs are summed, what is too large is handed out and not kept") {
 }
 
 }  // namespace
+TEST_CASE("LruCache: a cheap value counts as the least cost") {
+  Cache cache(10, 5);
+  for (const int key : {0, 1, 2}) cache.get(key, [&] { return made(key, 1); });
+  CHECK(cache.size() == 2);
+  CHECK(cache.cost() == 10);
+  CHECK(cache.find(0) == nullptr);
+}
+
 }  // namespace wam

@@ -22,6 +22,19 @@
 namespace wam::test {
 namespace {
 
+// The encoders that this FFmpeg has; says which tests are skipped.
+std::vector<std::string> those_here(const std::vector<std::string>& encoders) {
+  std::vector<std::string> out;
+  for (const auto& encoder : encoders) {
+    if (has_encoder(encoder)) {
+      out.push_back(encoder);
+    } else {
+      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
+    }
+  }
+  return out;
+}
+
 void check_equal(const VideoIndex& a, const VideoIndex& b) {
   CHECK(a.pts == b.pts);
   CHECK(a.keyframes == b.keyframes);
@@ -42,13 +55,9 @@ void check_frames(const VideoIndex& index) {
 
 TEST_CASE("h264, hevc, AV1 and mpeg4 are read frame by frame, with and without B-frames") {
   const TempFolder folder;
-  for (const char* encoder : {"mpeg4", "libx264", "libx265", "libaom-av1"}) {
-    if (!has_encoder(encoder)) {
-      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
-      continue;
-    }
+  for (const std::string& encoder : those_here({"mpeg4", "libx264", "libx265", "libaom-av1"})) {
     for (const int b_frames : {0, 2}) {
-      const bool is_av1 = std::string(encoder) == "libaom-av1";
+      const bool is_av1 = encoder == "libaom-av1";
       if (is_av1 && b_frames > 0) continue;  // AV1 hides its reordering in packets
       INFO(encoder << " with " << b_frames << " B-frames");
       const auto path = folder.path() / fmt::format("{}_{}.mp4", encoder, b_frames);
@@ -65,11 +74,7 @@ TEST_CASE("h264, hevc, AV1 and mpeg4 are read frame by frame, with and without B
 
 TEST_CASE("mp4 in fragments, whose header says nothing of B-frames, is read frame by frame") {
   const TempFolder folder;
-  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
-    if (!has_encoder(encoder)) {
-      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
-      continue;
-    }
+  for (const std::string& encoder : those_here({"mpeg4", "libx264", "libx265"})) {
     INFO(encoder);
     const auto path = folder.path() / fmt::format("{}.mp4", encoder);
     write_test_video(path, {.num_frames = 30,
@@ -86,11 +91,7 @@ TEST_CASE("mp4 in fragments, whose header says nothing of B-frames, is read fram
 
 TEST_CASE("lists of frames, one after another through one decoder, are those of a full decode") {
   const TempFolder folder;
-  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
-    if (!has_encoder(encoder)) {
-      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
-      continue;
-    }
+  for (const std::string& encoder : those_here({"mpeg4", "libx264", "libx265"})) {
     INFO(encoder);
     const auto path = folder.path() / fmt::format("{}.mp4", encoder);
     write_test_video(path,
@@ -119,11 +120,7 @@ TEST_CASE("lists of frames, one after another through one decoder, are those of 
 
 TEST_CASE("a decoder context that another file used gives the frames of a new one") {
   const TempFolder folder;
-  for (const char* encoder : {"mpeg4", "libx264", "libx265"}) {
-    if (!has_encoder(encoder)) {
-      std::cout << "SKIPPED: this FFmpeg has no encoder " << encoder << "\n";
-      continue;
-    }
+  for (const std::string& encoder : those_here({"mpeg4", "libx264", "libx265"})) {
     INFO(encoder);
     const auto index_of = [&](const char* name, int frames, int width) {
       const auto path = folder.path() / fmt::format("{}_{}.mp4", encoder, name);
