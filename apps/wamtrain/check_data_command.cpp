@@ -73,7 +73,7 @@ std::vector<CheckOptions> of_recipe(const ResolvedRecipe& recipe) {
     CheckOptions& options = out.emplace_back();
     options.root = section.path;
     options.embodiment = record(section.embodiment);
-    options.filter = reader_options(section).filter;
+    options.filter = episode_filter(section);
     options.blocks = recipe.model.config.max_blocks;
     options.sampling = recipe.options.data.sampling;
     options.bug_compatible = recipe.options.data.bug_compatible;

@@ -54,7 +54,7 @@ Found check_dataset(const DatasetSection& dataset, const std::string& key, Probl
   if (dataset.path.empty() || !folder_is_there(dataset, key + ".path", problems)) return found;
   if (found.embodiment) {
     found.picture = attempt(key + ".path", problems, [&] {
-      return bind(LeRobotReader(dataset.path, reader_options(dataset)), *found.embodiment).picture;
+      return bind(LeRobotReader(dataset.path, episode_filter(dataset)), *found.embodiment).picture;
     });
   } else {
     attempt(key + ".path", problems, [&] { return read_lerobot_meta(dataset.path); });
@@ -96,9 +96,8 @@ void check_shape(const Embodiment& one,
 
 }  // namespace
 
-LeRobotReaderOptions reader_options(const DatasetSection& dataset) {
-  return {.filter = {dataset.episodes, dataset.only_successful, dataset.min_length,
-                     dataset.max_length}};
+EpisodeFilter episode_filter(const DatasetSection& dataset) {
+  return {dataset.episodes, dataset.only_successful, dataset.min_length, dataset.max_length};
 }
 
 std::optional<std::int64_t> check_datasets(const DataSection& data, Problems& problems) {

@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "core/recipe/problems.h"
-#include "data/lerobot/reader.h"
+#include "data/lerobot/episode_filter.h"
 #include "data/recipe/recipe.h"
 
 namespace wam {
 
-// How a dataset of a recipe is read: which of its episodes.
-LeRobotReaderOptions reader_options(const DatasetSection& dataset);
+// Which of a dataset's episodes a recipe uses.
+EpisodeFilter episode_filter(const DatasetSection& dataset);
 
 // Looks at what a recipe's datasets point to, cheaply: the folder and its meta/, the embodiment
 // record, columns and picture sizes of the first episode, and whether the embodiments of a mixture

@@ -12,6 +12,7 @@
 #include "apps/wamtrain/statistics_progress.h"
 #include "core/base/errors.h"
 #include "core/base/format.h"
+#include "data/lerobot/open_files.h"
 #include "data/normalise/compute.h"
 #include "data/normalise/settle.h"
 
@@ -111,10 +112,13 @@ std::filesystem::path statistics_file(const ResolvedRecipe& recipe) {
 
 WindowDatasetOptions dataset_options(const ResolvedRecipe& recipe) {
   WindowDatasetOptions options;
+  const auto files = std::make_shared<OpenFiles>(
+      OpenFilesOptions::for_threads(static_cast<std::size_t>(recipe.threads)));
   for (const auto& section : recipe.options.data.datasets) {
     DatasetMember member;
     member.embodiment = find_embodiment(section.embodiment, configs_folder() / "embodiment");
-    member.reader = std::make_shared<const LeRobotReader>(section.path, reader_options(section));
+    member.reader =
+        std::make_shared<const LeRobotReader>(section.path, episode_filter(section), files);
     member.binding = bind(*member.reader, member.embodiment);
     member.weight = section.weight;
     member.held_back_episodes =

@@ -13,6 +13,7 @@
 #include "core/base/errors.h"
 #include "core/base/format.h"
 #include "core/io/atomic_file.h"
+#include "data/lerobot/open_files.h"
 #include "data/normalise/compute.h"
 #include "data/normalise/odd_dimensions.h"
 #include "data/normalise/settle.h"
@@ -57,10 +58,10 @@ std::vector<OpenedSet> open_sets(const StatsArguments& arguments,
                                  const Embodiment& embodiment,
                                  Log& log) {
   std::vector<OpenedSet> sets;
+  const auto files = std::make_shared<OpenFiles>();
   for (const auto& path : arguments.datasets) {
     OpenedSet& set = sets.emplace_back();
-    set.reader =
-        std::make_unique<LeRobotReader>(path, LeRobotReaderOptions{.filter = arguments.filter});
+    set.reader = std::make_unique<LeRobotReader>(path, arguments.filter, files);
     set.binding = bind(*set.reader, embodiment);
     for (const auto& note : set.reader->meta().notes) {
       log.info(fmt::format("data: {}: {}", set.reader->meta().name(), note));

@@ -42,7 +42,10 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
+namespace {
+
+// A text without line breaks.
+std::string wrapped_line(std::string_view text, std::size_t columns, std::size_t indent) {
   std::string out;
   std::string line(indent, ' ');
   while (!text.empty()) {
@@ -57,6 +60,21 @@ std::string wrapped(std::string_view text, std::size_t columns, std::size_t inde
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out + line + "\n";
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
+  std::string out;
+  while (true) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto line = text.substr(0, end);
+    const bool whole = line.substr(0, 1) == " ";
+    out +=
+        whole ? std::string(indent, ' ').append(line) + "\n" : wrapped_line(line, columns, indent);
+    if (end == text.size()) return out;
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace wam

@@ -17,7 +17,8 @@ std::string human_bytes(double bytes);
 std::string human_seconds(double seconds);
 // Up to the first line break.
 std::string first_line(std::string_view text);
-// Words in lines of at most `columns`, each behind `indent` spaces and ended by a newline.
+// Words in lines of at most `columns`, each behind `indent` spaces and ended by a newline. Lines of
+// the text that begin with a space, as entries to copy do, are not broken.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0);
 
 }  // namespace wam

@@ -37,6 +37,12 @@ ErrorText error_text(const std::string& what, const std::string& root, const std
   return out;
 }
 
+std::string fix_sentence(const std::string& fix) {
+  const auto line = fix.rfind('\n');
+  const bool entry = line != std::string::npos && fix[line + 1] == ' ';
+  return "Fix: " + fix + (entry ? "" : ".");
+}
+
 void sort_faults(std::vector<Fault>& faults) {
   std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
     return std::tie(a.kind, a.episode, a.file, a.frame) <

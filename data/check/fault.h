@@ -128,6 +128,9 @@ ErrorText error_text(const std::string& what,
                      const std::string& root,
                      const std::string& file = {});
 
+// "Fix: ....", without a full stop behind an entry to copy.
+std::string fix_sentence(const std::string& fix);
+
 // By kind, episode, file and frame.
 void sort_faults(std::vector<Fault>& faults);
 

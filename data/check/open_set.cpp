@@ -9,6 +9,7 @@
 #include "core/base/format.h"
 #include "core/base/parallel.h"
 #include "data/check/episode_check.h"
+#include "data/lerobot/open_files.h"
 #include "data/video/video_index.h"
 
 namespace wam {
@@ -29,7 +30,9 @@ std::vector<std::string> filter_of(const std::vector<std::int64_t>& ascending) {
 class SetOpener {
  public:
   explicit SetOpener(const CheckOptions& options)
-      : options_(options), root_(options.root.string()) {}
+      : options_(options),
+        root_(options.root.string()),
+        files_(std::make_shared<OpenFiles>(OpenFilesOptions::for_threads(options.threads))) {}
 
   OpenSet run() {
     out_.is_open = open() && open_tables() && find_columns();
@@ -49,7 +52,7 @@ class SetOpener {
   // The metadata; false: there is nothing more to look at.
   bool open() {
     try {
-      out_.reader = std::make_unique<LeRobotReader>(options_.root, reader_options(options_.filter));
+      out_.reader = std::make_unique<LeRobotReader>(options_.root, options_.filter, files_);
     } catch (const ConfigError& error) {
       add_error(FaultKind::kMetadata, error);
     } catch (const DataError& error) {
@@ -62,14 +65,6 @@ class SetOpener {
     for (const auto& note : meta.notes) add(FaultKind::kLeftOut, Effect::kNone, note);
     check_totals(meta);
     return true;
-  }
-
-  [[nodiscard]] LeRobotReaderOptions reader_options(EpisodeFilter filter) const {
-    LeRobotReaderOptions out;
-    out.filter = std::move(filter);
-    out.max_idle_decoders = std::max<std::size_t>(out.max_idle_decoders, 2 * options_.threads);
-    out.max_open_tables = std::max<std::size_t>(out.max_open_tables, 2 * options_.threads);
-    return out;
   }
 
   void check_totals(const LeRobotMeta& meta) {
@@ -112,7 +107,7 @@ class SetOpener {
     if (good.empty()) return false;
     if (static_cast<std::int64_t>(good.size()) == count) return true;
     filter.episodes = filter_of(good);
-    out_.reader = std::make_unique<LeRobotReader>(options_.root, reader_options(std::move(filter)));
+    out_.reader = std::make_unique<LeRobotReader>(options_.root, filter, files_);
     return true;
   }
 
@@ -177,6 +172,7 @@ class SetOpener {
 
   const CheckOptions& options_;
   std::string root_;
+  std::shared_ptr<OpenFiles> files_;
   OpenSet out_;
   std::mutex mutex_;
   std::int64_t done_ = 0;

@@ -39,7 +39,7 @@ border:1px solid var(--rule);color:var(--soft)}
 .found td:first-child{width:12.5em}
 .found small{color:var(--soft)}
 .found{margin-top:6px;width:100%}
-.fix{font-size:14px;margin:6px 0 0}
+.fix{font-size:14px;margin:6px 0 0;white-space:pre-wrap}
 .strip{display:grid;grid-template-columns:repeat(5,minmax(0,1fr));gap:8px}
 .strip figure{padding:0;border:0;background:none}
 .strip img{display:block;width:100%;border-radius:6px}
@@ -110,7 +110,7 @@ std::string group_html(Faults begin, Faults end) {
   }
   std::string fix;
   for (const auto& text : fixes) {
-    fix += fmt::format("<p class=\"fix\">Fix: {}.</p>", escape_markup(text));
+    fix += fmt::format("<p class=\"fix\">{}</p>", escape_markup(fix_sentence(text)));
   }
   const bool stops = begin->effect != Effect::kNone;
   const std::string effect =

@@ -64,7 +64,7 @@ std::string group_text(Faults begin, Faults end) {
   out += "\n";
   std::string fix;
   const auto told = [&] {
-    if (!fix.empty()) out += wrapped("Fix: " + fix + ".", kColumns, 6);
+    if (!fix.empty()) out += wrapped(fix_sentence(fix), kColumns, 6);
   };
   for (auto fault = begin; fault != begin + static_cast<std::ptrdiff_t>(std::min(count, kShown));
        ++fault) {

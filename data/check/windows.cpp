@@ -65,13 +65,8 @@ std::optional<Fault> without_window(const std::vector<EpisodeWindows>& episodes,
                                  counted(all, "episode"), rule.blocks, rule.shortest_episode()),
                      "fewer blocks (model.blocks), another record, or longer episodes");
   }
-  return about_all(
-      FaultKind::kShortEpisode, Effect::kNone,
-      fmt::format("{} of {} episodes give no sample, {} of them because they are shorter than {} "
-                  "frames: {}",
-                  with_commas(static_cast<std::int64_t>(without.size())), with_commas(all),
-                  with_commas(too_short), rule.shortest_episode(), numbers_in_runs(without)),
-      {});
+  return about_all(FaultKind::kShortEpisode, Effect::kNone,
+                   no_window_text(without, all, too_short, rule.shortest_episode()), {});
 }
 
 std::optional<Fault> only_not_provided(const std::vector<EpisodeWindows>& episodes) {

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "core/base/format.h"
 #include "core/base/names.h"
 
 namespace wam {
@@ -27,6 +28,20 @@ std::string numbers_in_runs(const std::vector<std::int64_t>& numbers) {
   return join(runs);
 }
 
+std::string no_window_text(const std::vector<std::int64_t>& without,
+                           std::int64_t episodes,
+                           std::int64_t too_short,
+                           std::int64_t shortest) {
+  const auto all = static_cast<std::int64_t>(without.size());
+  std::string why;
+  if (too_short > 0) {
+    why = fmt::format(" ({} shorter than {} frames)",
+                      too_short == all ? "all" : with_commas(too_short), shortest);
+  }
+  return fmt::format("{} of {} without a window{}: {}", with_commas(all),
+                     counted(episodes, "episode"), why, numbers_in_runs(without));
+}
+
 std::vector<std::string> scan_notes(const LeRobotReader& reader,
                                     const SetScan& scan,
                                     const WindowRule& rule) {
@@ -45,11 +60,10 @@ std::vector<std::string> scan_notes(const LeRobotReader& reader,
   if (!without.empty()) {
     const auto too_short = count(
         [&](const EpisodeScan& episode) { return episode.facts.length < rule.shortest_episode(); });
-    notes.push_back(fmt::format(
-        "{}: {} of {} episodes have no window, {} of them because they are shorter than {} frames: "
-        "{}",
-        name, without.size(), scan.episodes.size(), too_short, rule.shortest_episode(),
-        numbers_in_runs(without)));
+    notes.push_back(
+        fmt::format("{}: {}", name,
+                    no_window_text(without, static_cast<std::int64_t>(scan.episodes.size()),
+                                   too_short, rule.shortest_episode())));
   }
   if (windows > 0) {
     notes.push_back(fmt::format(

@@ -53,17 +53,19 @@ bool is_there(const LeRobotReader& reader, const ColumnOverride& column) {
 }
 
 // Without those whose place the record says and the tables have; all where none remains.
-std::vector<std::string> keys_to_place(const LeRobotReader& reader,
+std::vector<UnplacedKey> keys_to_place(const LeRobotReader& reader,
                                        const Embodiment& embodiment,
                                        VectorKind kind) {
   const bool state = kind == VectorKind::kState;
-  const auto& keys = state ? embodiment.state_keys : embodiment.action_keys;
-  std::vector<std::string> out;
-  for (const auto& key : keys) {
+  std::vector<UnplacedKey> missing;
+  std::vector<UnplacedKey> all;
+  for (const auto& key : state ? embodiment.state_keys : embodiment.action_keys) {
     const auto* column = mapped(embodiment, (state ? "state." : "action.") + key);
-    if (column == nullptr || !is_there(reader, *column)) out.push_back(key);
+    all.push_back(column != nullptr ? UnplacedKey{key, column->start, column->end}
+                                    : UnplacedKey{key});
+    if (column == nullptr || !is_there(reader, *column)) missing.push_back(all.back());
   }
-  return out.empty() ? keys : out;
+  return missing.empty() ? all : missing;
 }
 
 // Where the keys of one kind are. An error of it ends in what the tables have, and in the entries

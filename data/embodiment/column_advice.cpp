@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/base/errors.h"
 #include "core/base/names.h"
@@ -52,8 +52,9 @@ int likeness(const std::string& kind, const std::string& key, const std::string&
 }
 
 std::string entry_for(const std::string& kind,
-                      const std::string& key,
+                      const UnplacedKey& unplaced,
                       const std::vector<Candidate>& candidates) {
+  const std::string& key = unplaced.key;
   const Candidate* best = nullptr;
   int best_score = 0;
   for (const Candidate& candidate : candidates) {
@@ -61,17 +62,22 @@ std::string entry_for(const std::string& kind,
     if (score > best_score) best = &candidate;
     best_score = std::max(best_score, score);
   }
-  if (best == nullptr)
-    return fmt::format("{}.{}: {{column: ..., start: ..., end: ...}}", kind, key);
-  return fmt::format("{}.{}: {{column: {}, start: 0, end: {}}}", kind, key, best->column,
-                     best->width);
+  const bool keeps_part = unplaced.end && (best == nullptr || *unplaced.end <= best->width);
+  std::string start = best == nullptr ? "..." : "0";
+  std::string end = best == nullptr ? "..." : fmt::to_string(best->width);
+  if (keeps_part) {
+    start = fmt::to_string(*unplaced.start);
+    end = fmt::to_string(*unplaced.end);
+  }
+  return fmt::format("{}.{}: {{column: {}, start: {}, end: {}}}", kind, key,
+                     best == nullptr ? "..." : best->column, start, end);
 }
 
 }  // namespace
 
 std::string column_advice(const LeRobotReader& reader,
                           VectorKind vector_kind,
-                          const std::vector<std::string>& keys) {
+                          const std::vector<UnplacedKey>& keys) {
   const std::string kind = vector_kind == VectorKind::kState ? "state" : "action";
   std::vector<std::string> found;
   std::vector<Candidate> candidates;

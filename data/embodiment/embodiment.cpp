@@ -222,7 +222,7 @@ class Loader {
     }
     const auto modes = section(top, "normalisation", file_, problems_);
     if (!modes) return;
-    modes->only(known);
+    modes->only(known, "not in state_keys or action_keys");
     for (const auto& key : known) {
       out_.normalisation[key] = modes->need_enum<Normalisation>(key);
     }
@@ -274,7 +274,7 @@ class Loader {
     known.insert(known.end(), out_.language_keys.begin(), out_.language_keys.end());
     const auto columns = section(top, "column_map", file_, problems_);
     if (!columns) return;
-    columns->only(known);
+    columns->only(known, "not in views, state_keys, action_keys or language_keys");
     for (const auto& entry : top.at("column_map")) {
       const auto key = entry.first.as<std::string>("");
       if (!contains(known, key)) continue;

@@ -4,14 +4,14 @@
 
 namespace wam {
 
-void Record::only(const std::vector<std::string>& known) const {
+void Record::only(const std::vector<std::string>& known, std::string_view wrong) const {
   for (const auto& entry : node_) {
     const auto key = entry.first.as<std::string>("");
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const auto nearest = nearest_name(key, known);
     problem(entry.first, key,
-            nearest ? fmt::format("unknown key. Fix: did you mean '{}'?", *nearest)
-                    : fmt::format("unknown key. Fix: one of {}", join(known)));
+            nearest ? fmt::format("{}. Fix: did you mean '{}'?", wrong, *nearest)
+                    : fmt::format("{}. Fix: one of {}", wrong, join(known)));
   }
 }
 

@@ -24,8 +24,9 @@ class Record {
         path_(std::move(path)),
         problems_(problems) {}
 
-  // Notes every key that is not in `known`, with the nearest one that is.
-  void only(const std::vector<std::string>& known) const;
+  // Notes every key that is not in `known`, with the nearest one that is; `wrong` says what
+  // that means.
+  void only(const std::vector<std::string>& known, std::string_view wrong = "unknown key") const;
   [[nodiscard]] bool has(const std::string& key) const;
   [[nodiscard]] YAML::Node at(const std::string& key) const { return node_[key]; }
   void problem(const YAML::Node& where, const std::string& key, const std::string& text) const;

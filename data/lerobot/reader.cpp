@@ -1,16 +1,16 @@
 #include "data/lerobot/reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/data_errors.h"
 #include "core/base/names.h"
 #include "data/lerobot/episode_rows.h"
 #include "data/lerobot/layout.h"
+#include "data/lerobot/open_files.h"
 #include "data/lerobot/shown_frame.h"
-#include "data/lerobot/table_store.h"
 #include "data/picture_memory/picture_memory.h"
 #include "data/video/picture.h"
-#include "data/video/video_store.h"
 
 namespace wam {
 namespace {
@@ -46,20 +46,20 @@ at::Tensor stack_pictures(const std::vector<at::Tensor>& picture_HWC, const std:
 }  // namespace
 
 struct LeRobotReader::Impl {
-  Impl(const std::filesystem::path& root, const LeRobotReaderOptions& options)
-      : filter(options.filter),
+  Impl(const std::filesystem::path& root,
+       const EpisodeFilter& filter_,
+       std::shared_ptr<OpenFiles> files_)
+      : filter(filter_),
         meta(filtered_meta(root, filter)),
         layout(make_layout(meta)),
-        tables(options.max_open_tables, options.column_cache_bytes),
-        episode_rows(meta, *layout, tables),
-        videos({options.max_idle_decoders, options.video_index_bytes}) {}
+        files(files_ ? std::move(files_) : std::make_shared<OpenFiles>()),
+        episode_rows(meta, *layout, files->tables) {}
 
   EpisodeFilter filter;
   LeRobotMeta meta;
   std::unique_ptr<LeRobotLayout> layout;
-  TableStore tables;
+  std::shared_ptr<OpenFiles> files;
   EpisodeRows episode_rows;
-  VideoStore videos;
 
   [[nodiscard]] const LeRobotEpisode& episode(std::int64_t episode_idx) const;
   std::int64_t length_of(std::int64_t episode_idx);
@@ -115,7 +115,7 @@ at::Tensor LeRobotReader::Impl::table_pictures(const TableRows& rows,
   std::vector<at::Tensor> picture_HWC;
   for (const std::int64_t frame : frames) {
     picture_HWC.push_back(
-        decoder.decode(*tables.picture(rows, camera, frame),
+        decoder.decode(*files->tables.picture(rows, camera, frame),
                        fmt::format("frame {} in column '{}' of {}", frame, camera, rows.path)));
   }
   return stack_pictures(picture_HWC, camera);
@@ -124,7 +124,7 @@ at::Tensor LeRobotReader::Impl::table_pictures(const TableRows& rows,
 EpisodeVideo LeRobotReader::Impl::video_of(std::int64_t episode_idx, const std::string& camera) {
   VideoSpan span = layout->video(episode(episode_idx), camera);
   if (span.file_frames == 0) span.file_frames = length_of(episode_idx);
-  auto index = videos.index(span.path);
+  auto index = files->videos.index(span.path);
   return {std::move(span), std::move(index)};
 }
 
@@ -138,7 +138,7 @@ VideoFrames LeRobotReader::Impl::video_frames(std::int64_t episode_idx,
     for (auto& ordinal : ordinals) ordinal += span.first_frame;
   } else {
     const at::Tensor time_L =
-        tables.numbers(rows_of(episode_idx), "timestamp").to(at::kDouble).contiguous();
+        files->tables.numbers(rows_of(episode_idx), "timestamp").to(at::kDouble).contiguous();
     for (auto& ordinal : ordinals) {
       ordinal = frame_shown_at(*video, span, ordinal, time_L.const_data_ptr<double>()[ordinal],
                                meta.info.fps);
@@ -163,8 +163,10 @@ void LeRobotReader::Impl::check_frames(std::int64_t episode_idx,
   }
 }
 
-LeRobotReader::LeRobotReader(const std::filesystem::path& root, const LeRobotReaderOptions& options)
-    : impl_(std::make_unique<Impl>(root, options)) {}
+LeRobotReader::LeRobotReader(const std::filesystem::path& root,
+                             const EpisodeFilter& filter,
+                             std::shared_ptr<OpenFiles> files)
+    : impl_(std::make_unique<Impl>(root, filter, std::move(files))) {}
 LeRobotReader::~LeRobotReader() = default;
 
 const EpisodeFilter& LeRobotReader::filter() const noexcept {
@@ -258,7 +260,7 @@ std::int64_t LeRobotReader::column_width(std::int64_t episode_idx,
   return impl_->in_episode(episode_idx, "", [&] {
     TableRows rows = impl_->rows_of(episode_idx);
     rows.num_rows = std::min<std::int64_t>(rows.num_rows, 1);
-    return impl_->tables.numbers(rows, column).size(1);
+    return impl_->files->tables.numbers(rows, column).size(1);
   });
 }
 
@@ -277,8 +279,9 @@ std::filesystem::path LeRobotReader::rows_file(std::int64_t episode_idx) const {
 }
 
 at::Tensor LeRobotReader::read_column(std::int64_t episode_idx, const std::string& column) const {
-  return impl_->in_episode(
-      episode_idx, "", [&] { return impl_->tables.numbers(impl_->rows_of(episode_idx), column); });
+  return impl_->in_episode(episode_idx, "", [&] {
+    return impl_->files->tables.numbers(impl_->rows_of(episode_idx), column);
+  });
 }
 
 at::Tensor LeRobotReader::read_column(std::int64_t episode_idx, const ColumnSlice& slice) const {
@@ -294,8 +297,9 @@ at::Tensor LeRobotReader::read_column(std::int64_t episode_idx, const ColumnSlic
 
 std::vector<std::string> LeRobotReader::read_strings(std::int64_t episode_idx,
                                                      const std::string& column) const {
-  return impl_->in_episode(
-      episode_idx, "", [&] { return impl_->tables.texts(impl_->rows_of(episode_idx), column); });
+  return impl_->in_episode(episode_idx, "", [&] {
+    return impl_->files->tables.texts(impl_->rows_of(episode_idx), column);
+  });
 }
 
 bool LeRobotReader::is_text_column(std::int64_t episode_idx, const std::string& column) const {
@@ -326,7 +330,7 @@ at::Tensor LeRobotReader::read_frames(std::int64_t episode_idx,
   return impl_->in_episode(episode_idx, fmt::format(", camera {}", camera), [&] {
     if (impl_->is_video(camera)) {
       const VideoFrames video = impl_->video_frames(episode_idx, camera, frames);
-      return impl_->videos.read_rgb(video.path, video.ordinals);
+      return impl_->files->videos.read_rgb(video.path, video.ordinals);
     }
     impl_->check_frames(episode_idx, episode_length(episode_idx), frames);
     return impl_->table_pictures(impl_->rows_of(episode_idx), camera, frames);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -19,6 +18,7 @@
 
 namespace wam {
 
+struct OpenFiles;
 struct VideoIndex;
 
 // Height and width of a camera's pictures, in pixels.
@@ -40,15 +40,6 @@ struct EpisodeVideo {
   std::shared_ptr<const VideoIndex> index;  // of the whole file
 };
 
-// Bounds on what a reader keeps. Decoders are what costs memory: a few MB each at 320x180.
-struct LeRobotReaderOptions {
-  std::size_t column_cache_bytes = std::size_t{32} << 20U;  // decoded table columns, at most 512
-  std::size_t max_open_tables = 32;
-  std::size_t max_idle_decoders = 16;                     // and as many contexts without a file
-  std::size_t video_index_bytes = std::size_t{8} << 20U;  // frame times, of at most 512 videos
-  EpisodeFilter filter = {};                              // which episodes there are
-};
-
 // Reads a LeRobot dataset, layouts v2.0, v2.1 and v3.0: tables, video, pictures inside tables.
 //
 // Rows of v3.0 are found by their `index` (shared_tables.h) and proven by it and `episode_index`.
@@ -67,8 +58,11 @@ struct LeRobotReaderOptions {
 // Errors:  DataError naming dataset, episode, file and frame.
 class LeRobotReader {
  public:
+  // Of the episodes that `filter` leaves. `files`: the caches, which readers may share; null: this
+  // reader has its own.
   explicit LeRobotReader(const std::filesystem::path& root,
-                         const LeRobotReaderOptions& options = {});
+                         const EpisodeFilter& filter = {},
+                         std::shared_ptr<OpenFiles> files = nullptr);
   ~LeRobotReader();
   LeRobotReader(const LeRobotReader&) = delete;
   LeRobotReader& operator=(const LeRobotReader&) = delete;

@@ -1,9 +1,11 @@
 #include "data/video/container.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/base/data_errors.h"
@@ -82,22 +84,33 @@ VideoContainer reopen_video_container(const VideoIndex& index) {
   return with_stream(std::move(input), index.stream, doing);
 }
 
-OpenCodec open_video_codec(const AVCodecParameters& coding,
-                           AVRational time_base,
-                           const std::filesystem::path& path) {
+bool are_coded_alike(const AVCodecParameters& a, const AVCodecParameters& b) {
+  const auto coding = [](const AVCodecParameters& p) {
+    return std::tie(p.codec_id, p.codec_tag, p.format, p.profile, p.level, p.width, p.height,
+                    p.bits_per_coded_sample, p.video_delay, p.color_range, p.color_space,
+                    p.extradata_size);
+  };
+  return coding(a) == coding(b) &&
+         (a.extradata_size == 0 ||
+          std::memcmp(a.extradata, b.extradata, static_cast<std::size_t>(a.extradata_size)) == 0);
+}
+
+CodecHandle open_video_codec(const AVCodecParameters& coding,
+                             AVRational time_base,
+                             const std::filesystem::path& path) {
   const AVCodec* decoder = avcodec_find_decoder(coding.codec_id);
   require<DataError>(
       decoder != nullptr,
       "the video {} is coded as {}, which this FFmpeg cannot decode. Fix: install an "
       "FFmpeg that can, or encode the videos as h264.",
       path.string(), avcodec_get_name(coding.codec_id));
-  OpenCodec out{CodecHandle(avcodec_alloc_context3(decoder)), copy_of(coding)};
-  check_allocated(out.codec.get());
+  CodecHandle out(avcodec_alloc_context3(decoder));
+  check_allocated(out.get());
   const FfmpegErrors errors;
-  int code = avcodec_parameters_to_context(out.codec.get(), &coding);
-  out.codec.get()->thread_count = 1;
-  out.codec.get()->pkt_timebase = time_base;
-  if (code >= 0) code = avcodec_open2(out.codec.get(), decoder, nullptr);
+  int code = avcodec_parameters_to_context(out.get(), &coding);
+  out.get()->thread_count = 1;
+  out.get()->pkt_timebase = time_base;
+  if (code >= 0) code = avcodec_open2(out.get(), decoder, nullptr);
   require<DataError>(code >= 0,
                      "the video {}: its {} decoder does not start: {}. Fix: restore the file.",
                      path.string(), decoder->name, errors.describe(code));

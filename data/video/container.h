@@ -19,15 +19,13 @@ VideoContainer open_video_container(const std::filesystem::path& path);
 // Errors: DataError.
 VideoContainer reopen_video_container(const VideoIndex& index);
 
-struct OpenCodec {
-  CodecHandle codec;
-  ParametersHandle opened_for;
-};
+// Whether a decoder that was opened for the one decodes the other.
+bool are_coded_alike(const AVCodecParameters& a, const AVCodecParameters& b);
 
 // A decoder for streams that are coded so, on the calling thread. Errors: DataError.
-OpenCodec open_video_codec(const AVCodecParameters& coding,
-                           AVRational time_base,
-                           const std::filesystem::path& path);
+CodecHandle open_video_codec(const AVCodecParameters& coding,
+                             AVRational time_base,
+                             const std::filesystem::path& path);
 
 // The next packet of the stream into `packet`; false at the end. Errors: DataError.
 bool read_packet(const VideoContainer& container,

@@ -7,8 +7,7 @@ namespace wam {
 PlainDecoder::PlainDecoder(const std::filesystem::path& path)
     : path_(path),
       container_(open_video_container(path)),
-      codec_(
-          open_video_codec(*container_.stream->codecpar, container_.stream->time_base, path).codec),
+      codec_(open_video_codec(*container_.stream->codecpar, container_.stream->time_base, path)),
       frame_(av_frame_alloc()),
       packet_(av_packet_alloc()) {
   check_allocated(frame_.get());

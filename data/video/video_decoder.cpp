@@ -14,7 +14,6 @@ extern "C" {
 #include "core/base/errors.h"
 #include "core/base/now_reading.h"
 #include "data/picture_memory/picture_memory.h"
-#include "data/video/codec_shelf.h"
 #include "data/video/container.h"
 #include "data/video/picture.h"
 
@@ -30,7 +29,7 @@ bool is_damaged(const AVFrame& frame) {
 struct VideoDecoder::Impl {
   std::shared_ptr<const VideoIndex> index;
   VideoContainer container;
-  OpenCodec opened;
+  CodecHandle context;
   FrameHandle frame{av_frame_alloc()};
   PacketHandle packet{av_packet_alloc()};
   RgbConverter to_rgb;
@@ -44,8 +43,8 @@ struct VideoDecoder::Impl {
   bool has_packet = false;               // `packet` was read and not sent yet
   bool was_told = false;                 // the decoder, how this file is coded
 
-  void open(CodecShelf* shelf);
-  [[nodiscard]] AVCodecContext* codec() const noexcept { return opened.codec.get(); }
+  void open(std::shared_ptr<const VideoIndex> file);
+  [[nodiscard]] AVCodecContext* codec() const noexcept { return context.get(); }
   [[nodiscard]] bool is_frame(std::int64_t ordinal) const {
     return ordinal >= 0 && ordinal < index->num_frames();
   }
@@ -72,13 +71,21 @@ DataError VideoDecoder::Impl::broken(std::int64_t ordinal, const std::string& wh
                   ordinal, index->path.string(), why));
 }
 
-void VideoDecoder::Impl::open(CodecShelf* shelf) {
-  check_allocated(frame.get());
-  check_allocated(packet.get());
+void VideoDecoder::Impl::open(std::shared_ptr<const VideoIndex> file) {
+  const bool keeps_context =
+      context.get() != nullptr && are_coded_alike(*index->coding, *file->coding);
+  is_running = was_told = has_packet = false;
+  container = {};
+  index = std::move(file);
   container = reopen_video_container(*index);
   const AVRational time_base = container.stream->time_base;
-  opened = shelf == nullptr ? open_video_codec(*index->coding, time_base, index->path)
-                            : shelf->take(*index->coding, time_base, index->path);
+  if (keeps_context) {
+    avcodec_flush_buffers(codec());
+    codec()->pkt_timebase = time_base;
+  } else {
+    context = {};
+    context = open_video_codec(*index->coding, time_base, index->path);
+  }
 }
 
 bool VideoDecoder::Impl::worth_a_jump(std::int64_t ordinal) const {
@@ -241,15 +248,20 @@ void VideoDecoder::Impl::decode_frames(std::span<const std::int64_t> ordinals,
   }
 }
 
-VideoDecoder::VideoDecoder(std::shared_ptr<const VideoIndex> index, CodecShelf* shelf)
+VideoDecoder::VideoDecoder(std::shared_ptr<const VideoIndex> index)
     : impl_(std::make_unique<Impl>()) {
-  impl_->index = std::move(index);
-  impl_->open(shelf);
+  check_allocated(impl_->frame.get());
+  check_allocated(impl_->packet.get());
+  impl_->open(std::move(index));
 }
 VideoDecoder::~VideoDecoder() = default;
 
-void VideoDecoder::close(std::unique_ptr<VideoDecoder> decoder, CodecShelf& shelf) {
-  shelf.keep(std::move(decoder->impl_->opened));
+void VideoDecoder::reopen(std::shared_ptr<const VideoIndex> index) {
+  impl_->open(std::move(index));
+}
+
+bool VideoDecoder::is_coded_like(const VideoIndex& other) const {
+  return are_coded_alike(*impl_->index->coding, *other.coding);
 }
 
 const VideoIndex& VideoDecoder::index() const noexcept {

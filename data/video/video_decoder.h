@@ -11,8 +11,6 @@
 
 namespace wam {
 
-class CodecShelf;
-
 // Decodes chosen frames of one video file, exactly, on the calling thread.
 //
 // Jumps to the keyframe that saves work and decodes forward from there; what a frame looks like
@@ -25,16 +23,18 @@ class CodecShelf;
 //          or that FFmpeg had to patch up.
 class VideoDecoder {
  public:
-  // `shelf`: where a decoder context may be found.
-  explicit VideoDecoder(std::shared_ptr<const VideoIndex> index, CodecShelf* shelf = nullptr);
+  explicit VideoDecoder(std::shared_ptr<const VideoIndex> index);
   ~VideoDecoder();
   VideoDecoder(const VideoDecoder&) = delete;
   VideoDecoder& operator=(const VideoDecoder&) = delete;
   VideoDecoder(VideoDecoder&&) = delete;
   VideoDecoder& operator=(VideoDecoder&&) = delete;
 
-  // Closes the file and leaves the context on the shelf; not after an error.
-  static void close(std::unique_ptr<VideoDecoder> decoder, CodecShelf& shelf);
+  // Closes the file and opens another; an error leaves a decoder of no use. The context, megabytes
+  // in many blocks, is kept for a file that is coded alike: made anew for every file, contexts cost
+  // time and leave holes in memory.
+  void reopen(std::shared_ptr<const VideoIndex> index);
+  [[nodiscard]] bool is_coded_like(const VideoIndex& other) const;
 
   [[nodiscard]] const VideoIndex& index() const noexcept;
   // (T, H, W, 3) uint8 RGB; ordinals in any order, repeats allowed (picture.h: the conversion).

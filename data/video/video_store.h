@@ -20,8 +20,8 @@ namespace wam {
 class VideoStore {
  public:
   struct Options {
-    std::size_t max_idle_decoders = 16;
-    std::size_t index_bytes = std::size_t{8} << 20U;
+    std::size_t max_decoders;  // that stay open, with those in use
+    std::size_t index_bytes;
   };
   explicit VideoStore(const Options& options);
   ~VideoStore();

@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "data/video/codec_shelf.h"
 #include "data/video/video_decoder.h"
 #include "test/dataset/lerobot/expected_set.h"
 #include "test/support/catch.h"
@@ -123,7 +122,7 @@ TEST_CASE("LeRobot sets: planes, places and times of the listed video frames are
 TEST_CASE("LeRobot sets: every frame of every video file is exact, and so are the counts") {
   for (const auto& root : set_folders()) {
     const ExpectedSet set(root);
-    CodecShelf shelf(1);  // one decoder context for all files of the set
+    std::unique_ptr<VideoDecoder> decoder;  // one for all files of the set
     for (const auto& [file, entry] : set.json().at("video_files").items()) {
       INFO(set.name() << " " << file);
       const auto index = std::make_shared<const VideoIndex>(read_video_index(root / file));
@@ -131,13 +130,16 @@ TEST_CASE("LeRobot sets: every frame of every video file is exact, and so are th
       CHECK(index->pts == read_video_index(root / file, IndexSource::kPackets).pts);
       CHECK(index->num_keyframes == entry.at("keyframes").get<std::int64_t>());
       CHECK(index->seconds(0) == Approx(entry.at("first_pts_s").get<double>()).margin(1e-9));
-      auto decoder = std::make_unique<VideoDecoder>(index, &shelf);
+      if (decoder) {
+        decoder->reopen(index);
+      } else {
+        decoder = std::make_unique<VideoDecoder>(index);
+      }
       std::vector<at::Tensor> planes;
       for (std::int64_t i = 0; i < index->num_frames(); ++i) {
         for (const at::Tensor& plane : decoder->read_planes(i)) planes.push_back(plane);
       }
       CHECK(md5(planes) == entry.at("yuv420p_md5_all_frames").get<std::string>());
-      VideoDecoder::close(std::move(decoder), shelf);
     }
   }
 }

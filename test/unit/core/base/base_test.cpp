@@ -51,6 +51,14 @@ TEST_CASE("Numbers for people") {
   CHECK(first_line("one") == "one");
 }
 
+TEST_CASE("Text is wrapped between words; its own lines stay, and those to copy are not broken") {
+  CHECK(wrapped("one two three", 9, 2) == "  one two\n  three\n");
+  CHECK(wrapped("", 9, 2) == "  \n");
+  CHECK(wrapped("a bc\nd", 80) == "a bc\nd\n");
+  CHECK(wrapped("write this:\n    key: {column: x, start: 0}\nthen that", 8, 1) ==
+        " write\n this:\n     key: {column: x, start: 0}\n then\n that\n");
+}
+
 TEST_CASE("The nearest name is found, and none where all are far") {
   const std::vector<std::string> names{"learning_rate", "weight_decay", "steps"};
   CHECK(nearest_name("learning_rat", names) == "learning_rate");

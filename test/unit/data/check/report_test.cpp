@@ -138,4 +138,7 @@ TEST_CASE("an error's text is taken apart: place, message, fix") {
   CHECK(text.message == "opening the video (0 bytes): no moov");
   CHECK(text.fix == "restore it");
   CHECK(wam::error_text("plain", "/d").message == "plain");
+  CHECK(wam::fix_sentence(text.fix) == "Fix: restore it.");
+  CHECK(wam::fix_sentence("write:\n    state.arm: {column: a}") ==
+        "Fix: write:\n    state.arm: {column: a}");
 }

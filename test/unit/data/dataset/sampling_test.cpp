@@ -101,8 +101,7 @@ TEST_CASE("episodes without a window and instructions that were not provided are
   const std::string name = folder.path().filename().string();
   CHECK(splits.notes ==
         std::vector<std::string>{
-            name + ": 4 of 6 episodes have no window, 4 of them because they are shorter than 33 "
-                   "frames: 1-3, 5",
+            name + ": 4 of 6 episodes without a window (all shorter than 33 frames): 1-3, 5",
             name + ": 20 windows in 1 of 6 episodes have no instruction but 'not provided', and "
                    "are trained with that text"});
   CHECK(splits.training->prompts().size() == 2);
@@ -130,8 +129,7 @@ TEST_CASE("a filter of episodes holds for windows, statistics and the index") {
   wam::test::write_arm_set(folder.path() / "set");
   const auto options_of = [&](const wam::EpisodeFilter& filter) {
     auto member = arm_member(folder.path() / "set");
-    member.reader = std::make_shared<wam::LeRobotReader>(
-        folder.path() / "set", wam::LeRobotReaderOptions{.filter = filter});
+    member.reader = std::make_shared<wam::LeRobotReader>(folder.path() / "set", filter);
     auto options = arm_options(member);
     options.index.folder = folder.path() / "index";
     return options;

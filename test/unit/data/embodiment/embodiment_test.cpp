@@ -113,6 +113,19 @@ TEST_CASE("values that contradict each other are refused") {
              Catch::Contains("ascending offsets from 0"));
 }
 
+TEST_CASE(
+    "a column or mode for a name that the record does not use says where the name should be") {
+  const wam::test::TempFolder folder;
+  const auto text = message_of(altered(
+      folder, "macro_stride: 24", "macro_stride: 24\ncolumn_map:\n  video.belly: {column: belly}"));
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("column_map.video.belly: not in views, state_keys, action_keys "
+                                   "or language_keys. Fix: one of"));
+  CHECK_THAT(message_of(altered(folder, "action.joint_position: q99",
+                                "action.joint_position: q99\n  action.elbow: q99")),
+             Catch::Contains("normalisation.action.elbow: not in state_keys or action_keys"));
+}
+
 TEST_CASE("a record whose clips would be unevenly spaced is refused, unless it says so") {
   const wam::test::TempFolder folder;
   for (const auto& [from, to] : {std::pair{"macro_stride: 24", "macro_stride: 27"},

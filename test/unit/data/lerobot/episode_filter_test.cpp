@@ -97,7 +97,7 @@ TEST_CASE("episode filter: a reader has the episodes that pass, from the list's 
   set.write("episodes.jsonl",
             "{\"episode_index\": 0, \"tasks\": [], \"length\": 5, \"success\": false}\n"
             "{\"episode_index\": 3, \"tasks\": [], \"length\": 3, \"success\": true}\n");
-  const LeRobotReader reader(set.root(), {.filter = {.only_successful = true}});
+  const LeRobotReader reader(set.root(), {.only_successful = true});
   REQUIRE(reader.num_episodes() == 1);
   CHECK(reader.episode_number(0) == 3);
   CHECK(reader.read_column(0, "observation.state").size(0) == 3);
@@ -108,7 +108,7 @@ TEST_CASE("episode filter: a reader has the episodes that pass, from the list's 
 
 TEST_CASE("episode filter: success flags of v3.0 are a column of the episode list") {
   const auto numbers_of = [](const SharedSet& set) {
-    const LeRobotReader reader(set.root(), {.filter = {.only_successful = true}});
+    const LeRobotReader reader(set.root(), {.only_successful = true});
     Numbers out;
     for (std::int64_t e = 0; e < reader.num_episodes(); ++e) {
       out.push_back(reader.episode_number(e));
@@ -140,7 +140,7 @@ TEST_CASE("episode filter: rows of v3.0 are found whatever was left out before t
   form.list_extra = {{"success", flags({false, true, false, false, true})}};
   const SharedSet set(form);
   const LeRobotReader all(set.root());
-  const LeRobotReader some(set.root(), {.filter = {.only_successful = true}});
+  const LeRobotReader some(set.root(), {.only_successful = true});
   REQUIRE(some.num_episodes() == 2);
   for (const auto& [episode, among_all] : {std::pair{0, 1}, std::pair{1, 4}}) {
     CHECK(some.episode_number(episode) == among_all);

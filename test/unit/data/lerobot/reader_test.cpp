@@ -7,6 +7,7 @@
 
 #include <ATen/ops/equal.h>
 
+#include "data/lerobot/open_files.h"
 #include "test/support/catch.h"
 #include "test/unit/data/lerobot/small_set.h"
 #include "test/unit/data/video/test_video.h"
@@ -258,12 +259,11 @@ TEST_CASE("LeRobotReader: threads that share a reader with tiny caches read the 
     rgb.push_back(reference.read_frames(idx, "observation.images.front", frames));
     action.push_back(reference.read_column(idx, "action"));
   }
-  LeRobotReaderOptions options;
-  options.column_cache_bytes = 128 << 10;  // two columns
-  options.max_open_tables = 1;
-  options.max_idle_decoders = 1;
-  options.video_index_bytes = 16 << 10;  // one video
-  const LeRobotReader shared(set.root(), options);
+  const OpenFilesOptions tiny{.column_cache_bytes = 128 << 10,  // two columns
+                              .max_tables = 1,
+                              .max_decoders = 1,
+                              .video_index_bytes = 16 << 10};  // one video
+  const LeRobotReader shared(set.root(), {}, std::make_shared<OpenFiles>(tiny));
 
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
@@ -281,6 +281,35 @@ TEST_CASE("LeRobotReader: threads that share a reader with tiny caches read the 
   for (std::thread& thread : threads) thread.join();
 
   CHECK(std::accumulate(wrong.begin(), wrong.end(), 0) == 0);
+}
+
+TEST_CASE("LeRobotReader: readers that share their files keep no more of them open than one") {
+  constexpr std::size_t kSets = 4;
+  const auto files = std::make_shared<OpenFiles>(
+      OpenFilesOptions{.max_tables = 2, .max_decoders = 1, .video_index_bytes = 1 << 20});
+  std::vector<std::unique_ptr<SmallSet>> sets;
+  std::vector<std::unique_ptr<LeRobotReader>> readers;
+  const std::int64_t frames[] = {0, 2};
+  for (std::size_t i = 0; i < kSets; ++i) {
+    sets.push_back(std::make_unique<SmallSet>());
+    add_videos(*sets.back());
+    readers.push_back(std::make_unique<LeRobotReader>(sets.back()->root(), EpisodeFilter{}, files));
+  }
+  const LeRobotReader alone(sets[0]->root());
+  const auto rgb = alone.read_frames(0, "observation.images.front", frames);
+  const auto action = alone.read_column(0, "action");
+  for (const auto& reader : readers) {
+    CHECK(at::equal(reader->read_frames(0, "observation.images.front", frames), rgb));
+    CHECK(at::equal(reader->read_column(0, "action"), action));
+  }
+
+  std::size_t open = 0;  // of the sets that the reader alone has no part in
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto file = std::filesystem::read_symlink(entry, gone).string();
+    for (std::size_t i = 1; i < kSets; ++i) open += file.starts_with(sets[i]->root().string());
+  }
+  CHECK(open == 3);
 }
 
 }  // namespace wam::test

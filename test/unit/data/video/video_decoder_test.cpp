@@ -187,7 +187,7 @@ TEST_CASE("VideoStore keeps a bounded number of decoders and gives every thread 
   std::vector<at::Tensor> expected;
   for (const auto& path : paths)
     expected.push_back(VideoDecoder(index_of(path)).read_rgb(ordinals));
-  const VideoStore store({.max_idle_decoders = 2, .index_bytes = 32768});
+  const VideoStore store({.max_decoders = 2, .index_bytes = 32768});
 
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
