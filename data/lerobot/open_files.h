@@ -14,7 +14,7 @@ struct OpenFilesOptions {
   std::size_t column_cache_bytes = std::size_t{64} << 20U;  // decoded table columns, at most 1,024
   std::size_t max_tables = 64;
   std::size_t max_decoders = 32;
-  std::size_t video_index_bytes = std::size_t{32} << 20U;  // frame times, of at most 2,048 videos
+  std::size_t video_index_bytes = std::size_t{16} << 20U;  // frame times, of at most 1,024 videos
 
   // With room for what so many threads read at once.
   static OpenFilesOptions for_threads(std::size_t threads) {

@@ -75,12 +75,18 @@ VideoContainer open_video_container(const std::filesystem::path& path) {
 }
 
 // To find out how a stream is coded, FFmpeg decodes up to twenty frames with a decoder of its own.
+// A parser would be made anew at every seek and read the stream's parameter sets again; a sample of
+// an mp4 is a frame and needs none.
 VideoContainer reopen_video_container(const VideoIndex& index) {
   const Reading reading(index.path);
   const std::string doing = opening(index.path);
   const FfmpegErrors errors;
   InputHandle input = open_input(index.path, doing, errors);
-  if (!is_described(*input.get())) probe(input.get(), doing, errors);
+  if (is_described(*input.get())) {
+    input.get()->flags |= AVFMT_FLAG_NOPARSE | AVFMT_FLAG_NOFILLIN;
+  } else {
+    probe(input.get(), doing, errors);
+  }
   return with_stream(std::move(input), index.stream, doing);
 }
 

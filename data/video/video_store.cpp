@@ -19,11 +19,12 @@ constexpr std::size_t kLeastIndexBytes = std::size_t{16} << 10U;
 }  // namespace
 
 struct VideoStore::Impl {
-  struct Idle {
+  // With the thread that opened it. What a thread allocates comes from memory of its own: where
+  // decoders wander between threads, each thread's memory grows to what it ever had of them.
+  struct Decoder {
     std::unique_ptr<VideoDecoder> decoder;
-    std::thread::id user;  // the last
+    std::thread::id opener;
   };
-  using IdleList = std::list<Idle>;
 
   explicit Impl(const Options& options)
       : max_decoders(options.max_decoders), indices(options.index_bytes, kLeastIndexBytes) {}
@@ -32,15 +33,15 @@ struct VideoStore::Impl {
   LruCache<std::string, const VideoIndex> indices;
   std::mutex mutex;
   std::size_t num_calls = 0;  // that have a decoder, or will
-  IdleList idle;              // latest use first
+  std::list<Decoder> idle;    // latest use first
 
   std::shared_ptr<const VideoIndex> index(const std::filesystem::path& path);
   void count_calls(std::int64_t more);
-  std::unique_ptr<VideoDecoder> idle_one(const std::filesystem::path& path);
-  std::unique_ptr<VideoDecoder> spare_one(const VideoIndex& file);
-  std::unique_ptr<VideoDecoder> taken(IdleList::iterator at);
-  std::unique_ptr<VideoDecoder> open_one(const std::filesystem::path& path);
-  void give_back(std::unique_ptr<VideoDecoder> decoder);
+  Decoder idle_one(const std::filesystem::path& path);
+  Decoder spare_one(const VideoIndex& file);
+  Decoder taken(std::list<Decoder>::iterator at);
+  Decoder open_one(const std::filesystem::path& path);
+  void give_back(Decoder decoder);
 };
 
 std::shared_ptr<const VideoIndex> VideoStore::Impl::index(const std::filesystem::path& path) {
@@ -51,57 +52,57 @@ std::shared_ptr<const VideoIndex> VideoStore::Impl::index(const std::filesystem:
   });
 }
 
-std::unique_ptr<VideoDecoder> VideoStore::Impl::taken(IdleList::iterator at) {
-  auto decoder = std::move(at->decoder);
+VideoStore::Impl::Decoder VideoStore::Impl::taken(std::list<Decoder>::iterator at) {
+  Decoder out = std::move(*at);
   idle.erase(at);
-  return decoder;
+  return out;
 }
 
-// Of this file, or null.
-std::unique_ptr<VideoDecoder> VideoStore::Impl::idle_one(const std::filesystem::path& path) {
+// Of this file, this thread's rather than another's; or none.
+VideoStore::Impl::Decoder VideoStore::Impl::idle_one(const std::filesystem::path& path) {
   const std::lock_guard lock(mutex);
-  const auto found = std::find_if(idle.begin(), idle.end(),
-                                  [&](const Idle& i) { return i.decoder->index().path == path; });
-  return found == idle.end() ? nullptr : taken(found);
-}
-
-// For another file. Null while there may be one more.
-std::unique_ptr<VideoDecoder> VideoStore::Impl::spare_one(const VideoIndex& file) {
-  const std::lock_guard lock(mutex);
-  if (idle.size() + num_calls <= max_decoders || idle.empty()) return nullptr;
-  std::vector<IdleList::iterator> own;
-  std::vector<IdleList::iterator> all;
+  auto found = idle.end();
   for (auto at = idle.begin(); at != idle.end(); ++at) {
-    all.push_back(at);
-    if (at->user == std::this_thread::get_id()) own.push_back(at);
+    if (at->decoder->index().path != path) continue;
+    found = at;
+    if (at->opener == std::this_thread::get_id()) break;
   }
-  // What a thread allocates comes from memory of its own: where decoders wander between threads,
-  // each of them in time holds what all need at once.
-  for (const auto* group : {&own, &all}) {
-    const auto half = group->rbegin() + static_cast<std::ptrdiff_t>((group->size() + 1) / 2);
-    const auto alike = std::find_if(
-        group->rbegin(), half, [&](const auto& at) { return at->decoder->is_coded_like(file); });
-    if (alike != half) return taken(*alike);
-  }
-  return taken(own.empty() ? all.back() : own.back());
+  return found == idle.end() ? Decoder{} : taken(found);
 }
 
-std::unique_ptr<VideoDecoder> VideoStore::Impl::open_one(const std::filesystem::path& path) {
-  auto file = index(path);
-  auto decoder = spare_one(*file);
-  if (decoder) {
-    decoder->reopen(std::move(file));
-  } else {
-    decoder = std::make_unique<VideoDecoder>(std::move(file));
+// For another file: of this thread's, in the half that was not used for longest, the last whose
+// context serves it, else the very last. None while there may be one more.
+VideoStore::Impl::Decoder VideoStore::Impl::spare_one(const VideoIndex& file) {
+  const std::lock_guard lock(mutex);
+  if (idle.size() + num_calls <= max_decoders || idle.empty()) return {};
+  std::vector<std::list<Decoder>::iterator> own;  // the longest unused first
+  for (auto at = idle.end(); at != idle.begin();) {
+    --at;
+    if (at->opener == std::this_thread::get_id()) own.push_back(at);
   }
-  return decoder;
+  if (own.empty()) return taken(std::prev(idle.end()));
+  const auto half = own.begin() + static_cast<std::ptrdiff_t>((own.size() + 1) / 2);
+  const auto alike =
+      std::find_if(own.begin(), half, [&](auto at) { return at->decoder->is_coded_like(file); });
+  return taken(alike == half ? own.front() : *alike);
+}
+
+VideoStore::Impl::Decoder VideoStore::Impl::open_one(const std::filesystem::path& path) {
+  auto file = index(path);
+  Decoder out = spare_one(*file);
+  out.opener = std::this_thread::get_id();
+  if (out.decoder) {
+    out.decoder->reopen(std::move(file));
+  } else {
+    out.decoder = std::make_unique<VideoDecoder>(std::move(file));
+  }
+  return out;
 }
 
 // Frees one too many without the lock.
-void VideoStore::Impl::give_back(std::unique_ptr<VideoDecoder> decoder) {
+void VideoStore::Impl::give_back(Decoder decoder) {
   const std::lock_guard lock(mutex);
-  if (idle.size() + num_calls > max_decoders) return;
-  idle.push_front({std::move(decoder), std::this_thread::get_id()});
+  if (idle.size() + num_calls <= max_decoders) idle.push_front(std::move(decoder));
 }
 
 void VideoStore::Impl::count_calls(std::int64_t more) {
@@ -123,10 +124,10 @@ at::Tensor VideoStore::read_rgb(const std::filesystem::path& path,
     ~Call() { impl_.count_calls(-1); }
     Impl& impl_;
   } call(*impl_);
-  auto decoder = impl_->idle_one(path);
-  if (!decoder) decoder = impl_->open_one(path);
-  at::Tensor rgb_THWC = decoder->read_rgb(ordinals);  // a decoder that throws is not kept
-  impl_->give_back(std::move(decoder));
+  Impl::Decoder one = impl_->idle_one(path);
+  if (!one.decoder) one = impl_->open_one(path);
+  at::Tensor rgb_THWC = one.decoder->read_rgb(ordinals);  // a decoder that throws is not kept
+  impl_->give_back(std::move(one));
   return rgb_THWC;
 }
 
