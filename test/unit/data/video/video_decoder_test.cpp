@@ -205,4 +205,25 @@ TEST_CASE("VideoStore keeps a bounded number of decoders and gives every thread 
   CHECK(store.num_idle_decoders() == 2);
 }
 
+TEST_CASE("VideoStore goes on after a file that cannot be opened, and keeps to its bound") {
+  const TempFolder folder;
+  const auto good = folder.path() / "good.mp4";
+  const auto other = folder.path() / "other.mp4";
+  const auto gone = folder.path() / "gone.mp4";
+  for (const auto& path : {good, other, gone}) write_test_video(path, {.num_frames = 12});
+  const std::vector<std::int64_t> ordinals = {3, 7};
+  const auto expected = VideoDecoder(index_of(good)).read_rgb(ordinals);
+  const VideoStore store({.max_decoders = 1, .index_bytes = 1 << 20});
+  CHECK(at::equal(store.read_rgb(gone, ordinals), expected));  // its index is known from here on
+  CHECK(at::equal(store.read_rgb(other, ordinals), expected));
+  std::filesystem::remove(gone);
+
+  for (int turn = 0; turn < 3; ++turn) {
+    CHECK_THROWS_AS(store.read_rgb(gone, ordinals), DataError);
+    CHECK(store.num_idle_decoders() == 0);  // the one that should have gone on with it
+    CHECK(at::equal(store.read_rgb(good, ordinals), expected));
+    CHECK(store.num_idle_decoders() == 1);
+  }
+}
+
 }  // namespace wam::test
