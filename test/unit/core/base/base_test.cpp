@@ -51,7 +51,7 @@ TEST_CASE("Numbers for people") {
   CHECK(first_line("one") == "one");
 }
 
-TEST_CASE("Text is wrapped between words; its own lines stay, and those to copy are not broken") {
+TEST_CASE("Text is wrapped between words, its own lines stay, and those to copy are not broken") {
   CHECK(wrapped("one two three", 9, 2) == "  one two\n  three\n");
   CHECK(wrapped("", 9, 2) == "  \n");
   CHECK(wrapped("a bc\nd", 80) == "a bc\nd\n");
