@@ -48,6 +48,7 @@ class Row:
     policy: str
     sets: list
     device: str = "auto"
+    full_blocks: int = 0  # the first ones, under "norms"
 
     @property
     def name(self):
@@ -58,6 +59,8 @@ class Row:
         words = [f"train.micro_batch={self.micro_batch}", f"train.global_batch={batch}",
                  f"memory.recompute={self.policy}", f"parallel.strategy={self.strategy}",
                  f"run.device={self.device}", *self.sets]
+        if self.full_blocks:
+            words.append(f"memory.first_blocks={self.full_blocks}")
         return [word for setting in words for word in ("--set", setting)]
 
     def recipe(self):
@@ -77,7 +80,7 @@ def rows_of(part, counts):
     sets = ["parallel.reduce=each"]
     if strategy == "hybrid_shard":
         sets.append(f"parallel.shard_size={max(1, most // 2)}")
-    return [Row(model, strategy, most, 1, "norms", [*sets, "memory.first_blocks=4"]),
+    return [Row(model, strategy, most, 1, "norms", sets, full_blocks=4),
             Row(model, strategy, most, 2, "full", sets)]
 
 
@@ -109,8 +112,19 @@ def predicted(row):
     return own[0] if own else {}
 
 
-def measure(row, more):
+def fitted(row):
+    """The row with as many blocks more recomputed whole as its memory needs, and its plan."""
     plan = predicted(row)
+    for blocks in range(8, 40, 4) if row.full_blocks else ():
+        if plan.get("fits", True):
+            break
+        row = dataclasses.replace(row, full_blocks=blocks)
+        plan = predicted(row)
+    return row, plan
+
+
+def measure(row, more):
+    row, plan = fitted(row)
     if not plan.get("fits", True):
         return {"row": dataclasses.asdict(row), "plan": plan, "problem": "does not fit"}
     command = [*ranks(row.gpus, more), PROGRAM, "bench", row.recipe(), "--what", "step", "--steps",
@@ -125,8 +139,9 @@ def measure(row, more):
 
 def line(name, result, one):
     row, plan = result["row"], result.get("plan") or {}
+    blocks = f", {row['full_blocks']} blocks `full`" if row["full_blocks"] else ""
     head = (f"| {row['model']} | `{row['strategy']}` | {row['gpus']} | {row['micro_batch']}, "
-            f"`{row['policy']}` |")
+            f"`{row['policy']}`{blocks} |")
     said = (plan.get("time") or {}).get("samples_s_gpu")
     wanted = f"{said:.3g}" if said else ""
     if "figures" not in result:

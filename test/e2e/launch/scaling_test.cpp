@@ -1,5 +1,6 @@
 // scripts/scaling.py with the tiny model on ranks of this machine.
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "test/e2e/support/shell.h"
@@ -47,6 +48,30 @@ TEST_CASE("scaling: a row that fails is said, is none of the table, and costs th
         1);
   CHECK_THAT(file_content(runs.path() / "said"),
              Contains("tiny_no_shard_1gpu_mb2_none: exit code 1"));
+}
+
+TEST_CASE("scaling: a row takes as many blocks recomputed whole as the plan asks for") {
+  const TinyRuns runs;
+  {
+    std::ofstream program(runs.path() / "program");
+    program << R"(#!/usr/bin/env bash
+blocks=$(grep -o 'memory.first_blocks=[0-9]*' <<< "$*" | grep -o '[0-9]*$')
+if [[ $1 == plan ]]; then
+  fits=true
+  if [[ -n $blocks ]] && ((blocks < 12)); then fits=false; fi
+  echo "{\"strategies\": [{\"is_of_recipe\": true, \"fits\": $fits}]}"
+else
+  echo '{"figures": {"samples_s": {"value": 3}, "peak_bytes": {"value": 1073741824}}}'
+fi
+)";
+  }
+  REQUIRE(bash(runs.path(),
+               "chmod +x program\nexport WAMTRAIN=$PWD/program\n$scripts/scaling.py "
+               "14b_hybrid_shard --gpus 1 --out rows") == 0);
+  const std::string table = file_content(runs.path() / "rows/table.md");
+  INFO(table);
+  CHECK_THAT(table, Contains("| 1, `norms`, 12 blocks `full` | 3 | "));
+  CHECK_THAT(table, Contains("| 2, `full` | 3 | "));
 }
 
 TEST_CASE("scaling: the elastic check compares a run that lost half of its ranks") {
